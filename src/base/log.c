@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *log_program = "verbcast";
+static _Atomic int log_level = -1; /* not yet asked of the environment */
+static int log_default = LOG_LEVEL_NONE;
+
+static int level_from_environment(void)
+{
+	static const char *const names[] = { "none", "error", "warning", "info", "debug" };
+	const char *value = getenv("VERBCAST_LOG");
+
+	for (int i = 0; value && i < (int)(sizeof(names) / sizeof(names[0])); i++)
+		if (!strcmp(value, names[i]))
+			return i;
+	return log_default;
+}
+
+void log_open(const char *program, enum log_level level)
+{
+	log_program = program;
+	log_default = level;
+	atomic_store_explicit(&log_level, -1, memory_order_relaxed);
+}
+
+enum log_level log_level_get(void)
+{
+	int level = atomic_load_explicit(&log_level, memory_order_relaxed);
+
+	if (level < 0) {
+		level = level_from_environment();
+		atomic_store_explicit(&log_level, level, memory_order_relaxed);
+	}
+	return (enum log_level)level;
+}
+
+void log_print(enum log_level level, const char *format, ...)
+{
+	static const char *const tags[] = { "", "error: ", "warning: ", "", "debug: " };
+	int saved = errno;
+	char line[1024];
+	va_list ap;
+	int n, m;
+
+	n = snprintf(line, sizeof(line), "%s: %s", log_program, tags[level]);
+	va_start(ap, format);
+	m = vsnprintf(line + n, sizeof(line) - (size_t)n - 1, format, ap);
+	va_end(ap);
+	n += m < 0 ? 0 : m;
+	if (n > (int)sizeof(line) - 2)
+		n = (int)sizeof(line) - 2;
+	line[n++] = '\n';
+	/* One write, so that lines of several processes do not mix. */
+	if (write(STDERR_FILENO, line, (size_t)n) < 0)
+		errno = saved;
+	errno = saved;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The counter file of a process: written by its engine, mapped read-only by verbcastd,
+ * which shows it (`verbcast status`) and keeps the last values of members that left.
+ * Created by verbcastd, sealed against shrinking and growing. Values are relaxed atomics.
+ */
+#ifndef SHM_COUNTERS_H
+#define SHM_COUNTERS_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "shm/drop_reasons.h"
+#include "shm/limits.h"
+
+#define SHM_COUNTERS_MAGIC 0x544e434243u /* "VCCNT" */
+
+/* A member: one queue pair attached to one group. 64 bytes. */
+struct shm_member_counters {
+	_Atomic uint64_t delivered;
+	_Atomic uint32_t drops[14]; /* the first reasons of drop_reasons.def; saturating */
+};
+static_assert(sizeof(struct shm_member_counters) == 64, "shm layout");
+
+struct shm_qp_counters {
+	_Atomic uint64_t sent;         /* datagrams that left post_send for the fabric */
+	_Atomic uint64_t sent_bytes;
+	_Atomic uint64_t received;     /* completions with payload, unicast and multicast */
+	_Atomic uint64_t received_bytes;
+	_Atomic uint64_t drops[28];    /* by reason: on send, and unicast on receive */
+};
+static_assert(sizeof(struct shm_qp_counters) == 256, "shm layout");
+
+struct shm_counters {
+	uint64_t magic;
+	uint32_t layout_version;
+	uint32_t slot;
+	uint64_t reserved[6];
+	_Atomic uint64_t drops[32]; /* what no queue pair can be named for */
+	uint8_t pad[4096 - 64 - 256];
+	struct shm_qp_counters qps[SHM_QP_COUNTERS];
+	struct shm_member_counters members[SHM_MEMBER_COUNTERS];
+};
+static_assert(offsetof(struct shm_counters, qps) == 4096, "shm layout");
+
+int shm_counters_create(uint32_t slot, int *ret_fd);
+int shm_counters_map(int fd, int writable, struct shm_counters **ret);
+void shm_counters_unmap(struct shm_counters *c);
+
+#endif

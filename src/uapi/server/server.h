@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The daemon's half of the control protocol: accepts clients, checks who they are and
+ * every field they send, and translates requests into calls of the core. It is to the
+ * core what uverbs, ucma and umad are to Linux.
+ *
+ * What a site is (its memory, slots, life) it does not know: the daemon hands it
+ * `struct uapi_site_ops`.
+ */
+#ifndef UAPI_SERVER_SERVER_H
+#define UAPI_SERVER_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/verbs/ib_verbs.h"
+#include "loop/loop.h"
+#include "uapi/protocol/protocol.h"
+
+struct uapi_server;
+struct uapi_client;
+
+/* What the daemon gives a process of the site. Descriptors stay the daemon's. */
+struct uapi_process {
+	uint32_t slot;
+	uint32_t incarnation;
+	int doorbell_fd;
+	int counters_fd;
+};
+
+struct uapi_peer {
+	uint32_t incarnation;
+	bool dead;
+	int doorbell_fd; /* -1: none; stays the daemon's */
+	int log_fd;
+};
+
+struct uapi_site_ops {
+	/* A process says hello. 0; -EUSERS: the site is full. */
+	int (*process_open)(void *arg, struct ib_node *node, pid_t pid, const char *program,
+			    struct uapi_process *ret);
+	/* It is gone, and all its objects are destroyed. */
+	void (*process_close)(void *arg, uint32_t slot);
+	int (*map_peer)(void *arg, uint32_t asking_slot, uint32_t slot, struct uapi_peer *ret);
+	/* Takes `fd` over on success. */
+	int (*publish_log)(void *arg, uint32_t slot, int fd);
+	int (*drained)(void *arg, uint32_t asking_slot, uint32_t slot, uint32_t incarnation);
+	/* A memory file with the state of the site as JSON. */
+	int (*status)(void *arg, int *ret_fd, uint64_t *ret_bytes);
+	/* Reply first, then end. */
+	void (*stop)(void *arg);
+	/* Number of processes and leases changed: the daemon's linger timer. `ended_private`:
+	 * the holder of a private site's lease is gone. */
+	void (*presence)(void *arg, unsigned int clients, bool ended_private);
+	struct ib_node *(*find_node)(void *arg, const char *name); /* "": the first; null: none */
+	const char *(*site_name)(void *arg);
+	int (*tables_fd)(void *arg);
+	uint64_t (*tables_bytes)(void *arg);
+};
+
+struct uapi_limits {
+	unsigned int max_clients;             /* processes and tools at once */
+	unsigned int max_objects_per_client;  /* handles of all kinds */
+	unsigned int max_cm_ids_per_client;
+	unsigned int max_joins_per_client;
+};
+
+struct uapi_server_config {
+	struct loop *loop;
+	int listen_fd;                /* bound, listening seqpacket socket; taken over */
+	const struct uapi_site_ops *ops;
+	void *arg;
+	struct uapi_limits limits;
+	uid_t uid;                    /* who may connect: this user, root ... */
+	gid_t gid;                    /* ... and this group, if not (gid_t)-1 */
+};
+
+int uapi_server_create(const struct uapi_server_config *config, struct uapi_server **ret);
+/* Disconnects every client and destroys what they hold. */
+void uapi_server_destroy(struct uapi_server *server);
+
+#endif
