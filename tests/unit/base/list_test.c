@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "harness/harness.h"
 
 #include "base/list.h"
 
@@ -77,5 +73,5 @@ int main(void)
 		cmocka_unit_test(body_of_safe_loop_may_remove),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return harness_run(tests);
 }
