@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "base/list.h"
 #include "wire/gid.h"
 
@@ -109,10 +110,11 @@ bool rdma_is_port_valid(const struct ib_device *device, u32 port_num);
 enum rdma_link_layer rdma_port_get_link_layer(struct ib_device *device, u32 port_num);
 int ib_query_port(struct ib_device *device, u32 port_num, struct ib_port_attr *attr);
 /* -EINVAL: no such port or index; -ENODATA: empty. */
-int rdma_query_gid(struct ib_device *device, u32 port_num, int index, struct ib_gid_attr *attr);
+int rdma_query_gid(struct ib_device *device, u32 port_num, int index,
+		   struct ib_gid_attr *attr);
 /* The entry equal to `gid`, of `type`; -ENOENT. */
-int rdma_find_gid_by_port(struct ib_device *device, const union ib_gid *gid, enum ib_gid_type type,
-			  u32 port_num, struct ib_gid_attr *ret);
+int rdma_find_gid_by_port(struct ib_device *device, const union ib_gid *gid,
+			  enum ib_gid_type type, u32 port_num, struct ib_gid_attr *ret);
 int ib_query_pkey(struct ib_device *device, u32 port_num, u16 index, u16 *ret_pkey);
 /* Interface index behind a port (0: none), for routes and IGMP. */
 u32 ib_device_ifindex(struct ib_device *device, u32 port_num);
@@ -149,19 +151,19 @@ struct ib_device_attr {
  * these structs on without knowing what the numbers mean.
  */
 struct ib_device_info {
-	u32 site_device;   /* number of the device among all of the site */
-	u32 first_port;    /* number of port 1 among all ports of the site */
-	char netdev[16];   /* interface behind it; empty: none */
+	u32 site_device; /* number of the device among all of the site */
+	u32 first_port;  /* number of port 1 among all ports of the site */
+	char netdev[16]; /* interface behind it; empty: none */
 };
 
 struct ib_qp_info {
-	u32 counters;      /* its block of counters */
+	u32 counters; /* its block of counters */
 };
 
 struct ib_mcast_info {
-	u32 entry;         /* the group's entry, as a sender sees it */
-	u32 counters;      /* the attachment's block of counters */
-	u64 generation;    /* of the entry when the attach was done */
+	u32 entry;      /* the group's entry, as a sender sees it */
+	u32 counters;   /* the attachment's block of counters */
+	u64 generation; /* of the entry when the attach was done */
 };
 
 /* -- objects ------------------------------------------------------------------------ */
@@ -176,7 +178,7 @@ struct ib_mcast_info {
 /* A process that opened the device; kernel consumers have none. */
 struct ib_ucontext {
 	struct ib_device *device;
-	u32 process;       /* slot of the process */
+	u32 process; /* slot of the process */
 	u32 usecnt;
 };
 
@@ -210,7 +212,7 @@ struct ib_mr {
 	struct ib_device *device;
 	struct ib_pd *pd;
 	u32 lkey, rkey;
-	u64 start;         /* address in the process */
+	u64 start; /* address in the process */
 	u64 length;
 	u64 iova;
 	int access;
@@ -354,8 +356,7 @@ struct ib_qp {
 	void *qp_context;
 	u32 qp_num;
 	enum ib_qp_type qp_type;
-	u32 usecnt;          /* distinct groups attached */
-	struct list mcast;   /* struct ib_qp_mcast: those groups */
+	u32 usecnt;              /* distinct groups attached */
 	struct list device_link; /* in device->qps */
 };
 
@@ -372,10 +373,12 @@ struct ib_ah {
  * is beyond the kernel's.
  */
 struct ib_device_ops {
-	size_t size_ib_ucontext, size_ib_pd, size_ib_mr, size_ib_cq, size_ib_qp, size_ib_ah;
+	size_t size_ib_ucontext, size_ib_pd, size_ib_mr, size_ib_cq, size_ib_qp,
+		size_ib_ah;
 
 	int (*query_device)(struct ib_device *device, struct ib_device_attr *attr);
-	int (*query_port)(struct ib_device *device, u32 port_num, struct ib_port_attr *attr);
+	int (*query_port)(struct ib_device *device, u32 port_num,
+			  struct ib_port_attr *attr);
 	enum rdma_link_layer (*get_link_layer)(struct ib_device *device, u32 port_num);
 	/* -EINVAL: no such index; -ENODATA: empty. Fills all of `attr`. */
 	int (*query_gid)(struct ib_device *device, u32 port_num, int index,
@@ -395,11 +398,13 @@ struct ib_device_ops {
 	int (*rereg_user_mr)(struct ib_mr *mr, int flags, struct ib_mr *to);
 	int (*dereg_mr)(struct ib_mr *mr);
 
-	int (*create_cq)(struct ib_cq *cq, const struct ib_cq_init_attr *attr); /* sets cqe */
-	int (*resize_cq)(struct ib_cq *cq, u32 cqe);                            /* sets cqe */
+	int (*create_cq)(struct ib_cq *cq,
+			 const struct ib_cq_init_attr *attr); /* sets cqe */
+	int (*resize_cq)(struct ib_cq *cq, u32 cqe);          /* sets cqe */
 	int (*destroy_cq)(struct ib_cq *cq);
 
-	int (*create_qp)(struct ib_qp *qp, struct ib_qp_init_attr *attr); /* sets qp_num */
+	int (*create_qp)(struct ib_qp *qp,
+			 struct ib_qp_init_attr *attr); /* sets qp_num */
 	int (*modify_qp)(struct ib_qp *qp, struct ib_qp_attr *attr, int attr_mask);
 	int (*query_qp)(struct ib_qp *qp, struct ib_qp_attr *attr, int attr_mask,
 			struct ib_qp_init_attr *init_attr);
@@ -423,7 +428,7 @@ struct ib_device {
 	char name[64];
 	struct ib_device_ops ops;
 	enum rdma_node_type node_type;
-	u64 node_guid;      /* network order */
+	u64 node_guid; /* network order */
 	u32 phys_port_cnt;
 	u32 num_comp_vectors;
 
@@ -431,6 +436,7 @@ struct ib_device {
 	struct list node_link;
 	struct list event_handlers; /* struct ib_event_handler */
 	struct list qps;            /* struct ib_qp, in order of creation */
+	struct hash attached;       /* struct ib_qp_mcast: (queue pair, group) */
 	u32 usecnt;                 /* contexts, kernel PDs and CQs */
 };
 
@@ -455,10 +461,11 @@ void ib_dealloc_pd(struct ib_pd *pd);
 
 /* -EINVAL for what the flags must not say together (spec/userland 5.5). */
 int ib_check_mr_access(int access);
-struct ib_mr *ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access);
+struct ib_mr *ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova,
+			     int access);
 /* Of the new values those count that `flags` names. Nothing changes on failure. */
-int ib_rereg_user_mr(struct ib_mr *mr, int flags, u64 start, u64 length, u64 iova, int access,
-		     struct ib_pd *pd);
+int ib_rereg_user_mr(struct ib_mr *mr, int flags, u64 start, u64 length, u64 iova,
+		     int access, struct ib_pd *pd);
 int ib_dereg_mr(struct ib_mr *mr);
 
 struct ib_cq *ib_create_cq(struct ib_device *device, void *cq_context,
@@ -485,7 +492,8 @@ bool ib_modify_qp_is_ok(enum ib_qp_state cur_state, enum ib_qp_state next_state,
 /* Spec/kernel 1. `lid` in host byte order; ignored but for InfiniBand ports. */
 int ib_attach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 int ib_detach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid);
-int ib_describe_mcast(struct ib_qp *qp, const union ib_gid *gid, struct ib_mcast_info *info);
+int ib_describe_mcast(struct ib_qp *qp, const union ib_gid *gid,
+		      struct ib_mcast_info *info);
 
 /* -- events ------------------------------------------------------------------------- */
 

@@ -35,9 +35,9 @@ struct uapi_client {
 	struct loop *loop;
 	const struct uapi_limits *limits;
 	struct ib_node *node;
-	uint32_t slot;                 /* of the process; ib_ucontext.process */
-	struct uapi_handles *handles;  /* created by verbs_client_open, freed by its close */
-	void *cm;                      /* cm_cmd.c's own */
+	uint32_t slot;                /* of the process; ib_ucontext.process */
+	struct uapi_handles *handles; /* created by verbs_client_open, freed by its close */
+	void *cm;                     /* cm_cmd.c's own */
 };
 
 /*
@@ -78,6 +78,7 @@ void cm_client_close(struct uapi_client *c);
 
 /* Send a message on the client's event socket; queued, in order, while that is full.
  * 0; -ENOBUFS: the client lets too much pile up, and is disconnected from the loop. */
-int uapi_client_event(struct uapi_client *c, uint16_t op, const void *body, size_t length);
+int uapi_client_event(struct uapi_client *c, uint16_t op, const void *body,
+		      size_t length);
 
 #endif

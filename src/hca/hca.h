@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The software HCA's control half: a driver like any other below the kernel API. It
+ * gives out keys, numbers and counter blocks, keeps the limits, and writes the tables
+ * that the engines in the processes read. The data path is not here (src/engine).
+ *
+ * A site has one `struct hca_site`, for what all its devices share: the tables, memory
+ * keys (an engine serves all devices of its process, so a key is unique in the site),
+ * and each process's counter blocks.
+ *
+ * All calls come from the daemon's loop.
+ */
+#ifndef HCA_HCA_H
+#define HCA_HCA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/verbs/ib_verbs.h"
+#include "path/reach/reach.h"
+#include "shm/tables.h"
+
+struct hca_site;
+struct hca_device;
+
+/* -- limits ------------------------------------------------------------------------- */
+
+struct hca_limits {
+#define LIMIT(name, value, maximum, text) uint32_t name;
+#include "hca/limits.def"
+#undef LIMIT
+};
+
+/* The n-th limit, for listings; `value` is the default. Null name: past the end. */
+struct hca_limit_info {
+	const char *name;
+	const char *text;
+	uint32_t value, maximum;
+};
+
+void hca_limits_init(struct hca_limits *limits);
+/* -EINVAL: no such limit (hca_limit_info names them); -ERANGE: above its maximum. */
+int hca_limit_set(struct hca_limits *limits, const char *name, uint64_t value);
+struct hca_limit_info hca_limit_info(unsigned int n);
+
+/* -- site --------------------------------------------------------------------------- */
+
+/* `tables` are the daemon's, writable, and outlive the site. */
+int hca_site_create(struct shm_tables *tables, struct hca_site **ret);
+/* After all its devices. Null is fine. */
+void hca_site_destroy(struct hca_site *site);
+
+/* -- device ------------------------------------------------------------------------- */
+
+struct hca_gid {
+	union ib_gid gid;
+	enum ib_gid_type type;
+	uint32_t ifindex;
+};
+
+/* What a device tells the daemon, for the history of members that left. Called before
+ * the block of counters is free for another use. Either may be null. */
+struct hca_device_ops {
+	void (*member_left)(void *arg, struct ib_device *device, const union ib_gid *mgid,
+			    uint32_t slot, uint32_t qpn, uint32_t counters);
+	void (*qp_left)(void *arg, struct ib_device *device, uint32_t slot, uint32_t qpn,
+			uint32_t counters);
+};
+
+/* A device with one Ethernet (RoCE) port. Everything is copied but what is pointed to
+ * by `site`, `path` and `ops`. */
+struct hca_device_config {
+	struct hca_site *site;
+	const struct path *path;
+	const char *name;           /* "vroce0" */
+	uint32_t site_device;       /* its number among all devices of the site */
+	uint32_t port_index;        /* the place of its port in shm_tables.ports */
+	uint64_t guid;              /* network order; see hca_guid */
+	const char *netdev;         /* "lo"; null: none */
+	const struct hca_gid *gids; /* table from index 0 on; at most HCA_GIDS_MAX */
+	unsigned int gid_count;
+	struct hca_limits limits;
+	const struct hca_device_ops *ops;
+	void *arg;
+};
+
+/* One place of the GID table always stays empty (spec/userland 5.5). */
+#define HCA_GIDS_MAX (SHM_GIDS_MAX - 1)
+
+/* A locally administered EUI-64, in network order and not 0, for the n-th device of a
+ * site whose seed (site_id, or a hash of its name) is given. */
+uint64_t hca_guid(uint64_t site_seed, uint32_t n);
+
+/* Creates it, writes its port into the tables, and registers it with the node. */
+int hca_device_create(struct ib_node *node, const struct hca_device_config *config,
+		      struct hca_device **ret);
+/* After all its users. -EBUSY: there are some yet, and nothing was done. */
+int hca_device_destroy(struct hca_device *device);
+struct ib_device *hca_device_ib(struct hca_device *device);
+
+/* -- what is there, for status ------------------------------------------------------ */
+
+struct hca_use {
+	uint32_t pds, mrs, cqs, qps, groups, attachments;
+};
+void hca_device_use(const struct hca_device *device, struct hca_use *ret);
+
+struct hca_qp_view {
+	uint32_t qpn;
+	uint32_t slot;     /* of its process */
+	uint32_t state;    /* enum ib_qp_state, as the daemon knows it */
+	uint32_t type;     /* enum ib_qp_type */
+	uint32_t counters; /* index in shm_counters.qps */
+	uint32_t attached; /* groups */
+};
+
+struct hca_group_view {
+	union ib_gid mgid;
+	uint32_t port_num;
+	uint32_t entry; /* the first of its entries in the tables */
+	uint32_t members;
+};
+
+struct hca_member_view {
+	uint32_t qpn;
+	uint32_t slot;
+	uint32_t counters; /* index in shm_counters.members */
+	uint64_t generation;
+};
+
+/* In order of creation; members in order of attach. The callbacks must not change the
+ * device. `group` is called before each of its members; either callback may be null. */
+void hca_device_each_qp(const struct hca_device *device,
+			void (*fn)(void *arg, const struct hca_qp_view *qp), void *arg);
+void hca_device_each_group(const struct hca_device *device,
+			   void (*group)(void *arg, const struct hca_group_view *group),
+			   void (*member)(void *arg, const struct hca_group_view *group,
+					  const struct hca_member_view *member),
+			   void *arg);
+
+#endif
