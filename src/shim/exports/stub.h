@@ -19,60 +19,60 @@
 
 #include "shim/export.h"
 
-#define STUB(type, name)                                                                 \
-	VC_EXPORT __attribute__((weak)) type name(void);                                 \
+#define STUB(type, name)                                 \
+	VC_EXPORT __attribute__((weak)) type name(void); \
 	type name(void)
 
 /* returns the positive errno */
-#define STUB_errno(name)                                                                 \
-	STUB(int, name)                                                                  \
-	{                                                                                \
-		return EOPNOTSUPP;                                                       \
+#define STUB_errno(name)           \
+	STUB(int, name)            \
+	{                          \
+		return EOPNOTSUPP; \
 	}
 
 /* returns the negative errno */
-#define STUB_negerrno(name)                                                              \
-	STUB(long, name)                                                                 \
-	{                                                                                \
-		return -EOPNOTSUPP;                                                      \
+#define STUB_negerrno(name)         \
+	STUB(long, name)            \
+	{                           \
+		return -EOPNOTSUPP; \
 	}
 
 /* returns -1 and sets errno */
-#define STUB_minus1(name)                                                                \
-	STUB(long, name)                                                                 \
-	{                                                                                \
-		errno = EOPNOTSUPP;                                                      \
-		return -1;                                                               \
+#define STUB_minus1(name)           \
+	STUB(long, name)            \
+	{                           \
+		errno = EOPNOTSUPP; \
+		return -1;          \
 	}
 
 /* returns NULL and sets errno */
-#define STUB_null(name)                                                                  \
-	STUB(void *, name)                                                               \
-	{                                                                                \
-		errno = EOPNOTSUPP;                                                      \
-		return NULL;                                                             \
+#define STUB_null(name)             \
+	STUB(void *, name)          \
+	{                           \
+		errno = EOPNOTSUPP; \
+		return NULL;        \
 	}
 
 /* does nothing */
-#define STUB_void(name)                                                                  \
-	STUB(void, name)                                                                 \
-	{                                                                                \
+#define STUB_void(name)  \
+	STUB(void, name) \
+	{                \
 	}
 
 /* returns 0: nothing to do, or a count, number or answer of none */
-#define STUB_zero(name)                                                                  \
-	STUB(long, name)                                                                 \
-	{                                                                                \
-		return 0;                                                                \
+#define STUB_zero(name)   \
+	STUB(long, name)  \
+	{                 \
+		return 0; \
 	}
 
 /* a flag of the library, off */
-#define STUB_bool(name)                                                                  \
-	extern VC_EXPORT __attribute__((weak)) bool name;                                \
+#define STUB_bool(name)                                   \
+	extern VC_EXPORT __attribute__((weak)) bool name; \
 	bool name;
 
 /* a definition for one node alone: symbol is "name@node" */
-#define STUB_AT(kind, id, symbol)                                                        \
+#define STUB_AT(kind, id, symbol) \
 	STUB_##kind(id) __asm__(".symver " #id ", " symbol ", remove");
 
 #endif
