@@ -129,6 +129,13 @@ int engine_ah_create(struct engine *engine, uint32_t pd, uint32_t port_index,
 		     const struct ibv_ah_attr *attr, struct engine_ah **ret);
 void engine_ah_destroy(struct engine_ah *ah);
 
+/* What `wr.ud.ah` of a send request points at: every address handle of the caller begins
+ * with this, so that the engine finds its own without asking. */
+struct engine_verbs_ah {
+	struct ibv_ah ibv_ah;
+	struct engine_ah *engine;
+};
+
 /*
  * Queue pairs.
  */

@@ -35,23 +35,25 @@ enum shm_log_flags {
 	SHM_LOG_UNICAST = 1u << 2, /* dst_slot and dst_gid count, entry does not */
 };
 
+/* Every field is atomic: a follower reads each once, relaxed, and validates that copy. */
 struct shm_log_slot {
 	_Atomic uint64_t sequence;
-	uint64_t generation; /* of the group entry, as the sender saw it */
-	uint64_t payload_at;
-	uint32_t entry;      /* group entry (multicast) or receiving process slot (unicast) */
-	uint32_t dst_qpn;
-	uint32_t src_qpn;
-	uint32_t qkey;
-	uint32_t imm;        /* as on the wire */
-	uint32_t src_gid;    /* port index << 8 | GID index of the sender */
-	uint32_t dst_gid;    /* the same of the receiver (unicast), else 0 */
-	uint16_t length;     /* payload bytes */
-	uint16_t pkey;
-	uint8_t flags;       /* enum shm_log_flags */
-	uint8_t hop_limit;
-	uint8_t traffic_class;
-	uint8_t sl;
+	_Atomic uint64_t generation; /* of the group entry, as the sender saw it */
+	_Atomic uint64_t payload_at;
+	_Atomic uint32_t entry;   /* group entry (multicast) or receiving process slot (unicast) */
+	_Atomic uint32_t ordinal; /* counts this sender's datagrams to `entry`, from 1; wraps */
+	_Atomic uint32_t dst_qpn;
+	_Atomic uint32_t src_qpn;
+	_Atomic uint32_t qkey;
+	_Atomic uint32_t imm;     /* as on the wire */
+	_Atomic uint32_t src_gid; /* port index << 8 | GID index of the sender */
+	_Atomic uint32_t dst_gid; /* the same of the receiver (unicast), else 0 */
+	_Atomic uint16_t length;  /* payload bytes */
+	_Atomic uint16_t pkey;
+	_Atomic uint8_t flags;    /* enum shm_log_flags */
+	_Atomic uint8_t hop_limit;
+	_Atomic uint8_t traffic_class;
+	_Atomic uint8_t sl;
 	uint8_t payload[SHM_LOG_INLINE];
 };
 static_assert(sizeof(struct shm_log_slot) == 128, "shm layout");
