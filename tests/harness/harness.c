@@ -78,7 +78,7 @@ static void read_line(const char *path, char *line, int size)
 static void view_threads(struct guard_view *view)
 {
 	DIR *dir = opendir("/proc/self/task");
-	char path[64], line[GUARD_NAME_MAX];
+	char path[64], line[GUARD_NAME_MAX], *rest;
 	struct dirent *e;
 
 	if (!dir)
@@ -91,7 +91,8 @@ static void view_threads(struct guard_view *view)
 		view_add(view, "thread", e->d_name, line);
 		snprintf(path, sizeof(path), "/proc/self/task/%.16s/children", e->d_name);
 		read_line(path, line, sizeof(line));
-		for (char *p = strtok(line, " "); p; p = strtok(NULL, " "))
+		rest = line;
+		for (char *p; (p = strtok_r(rest, " ", &rest));)
 			view_add(view, "child", p, "");
 	}
 	closedir(dir);

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Each header compiles alone, and twice, with the flags of the folder it lies in."""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
+import tree
+
+
+def command_for(commands, header, layer_of):
+    if header.parent in layer_of:
+        return tree.layer_command(commands, layer_of[header.parent])
+    # The nearest source: one beside it, else one below its folder.
+    for source, command in commands.items():
+        if source.parent == header.parent:
+            return command
+    for source, command in commands.items():
+        if header.parent in source.parents:
+            return command
+    return None
+
+
+def main():
+    report = tree.Report()
+    commands = tree.compile_commands()
+    layer_of = {tree.SOURCE / "src" / d: l for l, d in tree.layers().items()}
+    for header in tree.files(".h"):
+        command = command_for(commands, header, layer_of)
+        if not command:
+            report.complain(f"{tree.name(header)}: no target compiles this folder")
+            continue
+        report.looked_at += 1
+        include = f'#include "{header}"\n'
+        good, said = tree.try_compile(command, include * 2 + "typedef int alone;\n")
+        if not good:
+            report.complain(f"{tree.name(header)} does not compile alone:\n{said}")
+    report.end("headers")
+
+
+main()

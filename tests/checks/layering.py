@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A forbidden #include does not compile: every layer tries every header it may not see.
+
+The table is that of docs/architecture.md, written down a second time on purpose. What a
+layer uses brings along what that one uses. Every pair is tried with the layer's own
+compiler flags, the allowed ones too, or a broken compiler would look like good manners.
+"""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
+import tree
+
+MAY_USE = {
+    "base": "",
+    "loop": "base",
+    "wire": "base",
+    "shm": "base",
+    "engine": "shm wire base",
+    "core_verbs": "wire base",
+    "core_addr": "wire base",
+    "core_cm": "core_verbs core_addr wire base",
+    "path": "base wire",
+    "path_roce": "path base wire",
+    "hca": "core_verbs path shm wire base",
+    "uapi": "base",
+    "uapi_client": "uapi base",
+    "uapi_server": "uapi core_cm core_verbs loop base",
+}
+# Not layers, but folders of src/ whose programs are loaded into foreign processes.
+SHIMS_MAY_USE = "uapi_client uapi engine shm wire base"
+
+
+def closure(layer):
+    seen, todo = set(), [layer]
+    while todo:
+        one = todo.pop()
+        if one not in seen:
+            seen.add(one)
+            todo += MAY_USE[one].split()
+    return seen
+
+
+def first_header(layer):
+    folder = tree.SOURCE / "src" / tree.layers()[layer]
+    headers = [h for h in sorted(folder.glob("*.h")) if not h.name.endswith("_priv.h")]
+    return str(headers[0].relative_to(tree.SOURCE / "src")) if headers else None
+
+
+def try_all(report, who, command, allowed):
+    for other, folder in tree.layers().items():
+        header = first_header(other)
+        if not header:
+            continue
+        report.looked_at += 1
+        good, said = tree.try_compile(command, f'#include "{header}"\n')
+        if other in allowed and not good:
+            report.complain(f"{who} may use {other}, but {header} does not compile:\n{said}")
+        elif other not in allowed and good:
+            report.complain(f"{who} must not know {other}, but sees {header}")
+        elif other not in allowed and "No such file" not in said:
+            report.complain(f"{who} does not see {header}, but for another reason:\n{said}")
+
+
+def main():
+    report = tree.Report()
+    commands = tree.compile_commands()
+    for layer in tree.layers():
+        if layer not in MAY_USE:
+            report.complain(f"layer {layer} is not in docs/architecture.md and this table")
+            continue
+        try_all(report, layer, tree.layer_command(commands, layer), closure(layer))
+    allowed = set().union(*(closure(l) for l in SHIMS_MAY_USE.split()))
+    seen = set()
+    for source, command in commands.items():
+        if tree.SOURCE / "src/shim" in source.parents and source.parent not in seen:
+            seen.add(source.parent)
+            try_all(report, tree.name(source.parent), command, allowed)
+    report.end("pairs tried")
+
+
+main()
