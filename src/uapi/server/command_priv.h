@@ -10,6 +10,7 @@
 #ifndef UAPI_SERVER_COMMAND_PRIV_H
 #define UAPI_SERVER_COMMAND_PRIV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

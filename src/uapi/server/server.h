@@ -65,6 +65,7 @@ struct uapi_limits {
 	unsigned int max_objects_per_client;  /* handles of all kinds */
 	unsigned int max_cm_ids_per_client;
 	unsigned int max_joins_per_client;
+	unsigned int hello_timeout_ms;        /* for a caller that says nothing; 0: 10 s */
 };
 
 struct uapi_server_config {
@@ -75,6 +76,8 @@ struct uapi_server_config {
 	struct uapi_limits limits;
 	uid_t uid;                    /* who may connect: this user, root ... */
 	gid_t gid;                    /* ... and this group, if not (gid_t)-1 */
+	bool ipv6_multicast;          /* rdma_cm joins IPv6 groups on RoCE v2 (Linux does not) */
+	uint32_t layout_version;      /* SHM_LAYOUT_VERSION of the site's memory */
 };
 
 int uapi_server_create(const struct uapi_server_config *config, struct uapi_server **ret);
