@@ -37,6 +37,7 @@ struct uapi_client {
 	const struct uapi_limits *limits;
 	struct ib_node *node;
 	uint32_t slot;                /* of the process; ib_ucontext.process */
+	bool privileged;              /* runs as root: may bind low ports */
 	struct uapi_handles *handles; /* created by verbs_client_open, freed by its close */
 	void *cm;                     /* cm_cmd.c's own */
 };
