@@ -8,12 +8,13 @@
  * owner or makes it look in vain, no more (spec/dataplane 8). Whoever sleeps re-checks
  * by time, and senders ring again at their gate.
  *
- * Two sorts of sleepers, each on a futex word of its own:
+ * Everybody sleeps on one futex word, `wakes`, as one of two sorts (enum shm_sleeper),
+ * told apart by the futex bit set:
  *   - a thread blocked in ibv_get_cq_event, or the helper while a CQ is armed, sleeps
- *     exactly: `sleeping` is set, and whoever sets a doorbell bit that was clear takes
- *     the flag and wakes (`wakes`);
- *   - the helper of a program that merely does not poll sleeps on `kicks`; only a sender
- *     at its gate, or verbcastd, kicks it.
+ *     exactly: its bit in `sleeping` is set, and whoever sets a doorbell bit that was
+ *     clear takes the bits and wakes those sorts;
+ *   - the helper of a program that merely does not poll sleeps with its bit clear; only
+ *     a sender at its gate, or verbcastd, kicks it.
  */
 #ifndef SHM_DOORBELL_H
 #define SHM_DOORBELL_H
@@ -27,6 +28,12 @@
 #include "shm/limits.h"
 
 #define SHM_DOORBELL_MAGIC 0x4c4c4542444356ull /* "VCDBELL" */
+
+enum shm_sleeper {
+	SHM_SLEEPER_WAITER = 1u << 0, /* threads in engine_wait */
+	SHM_SLEEPER_HELPER = 1u << 1, /* the engine's helper thread */
+	SHM_SLEEPER_ALL = SHM_SLEEPER_WAITER | SHM_SLEEPER_HELPER,
+};
 
 /* How far the owner has read the log of the process in slot i; one line each, so that
  * senders do not meet. Advice: a wrong value costs time or a drop, never safety. */
@@ -50,9 +57,9 @@ struct shm_doorbell {
 	_Atomic uint64_t words[SHM_SLOT_WORDS];
 
 	/* line 4: sleep */
-	_Atomic uint32_t wakes;    /* futex; grows with every wake */
-	_Atomic uint32_t sleeping; /* somebody sleeps on `wakes` */
-	_Atomic uint32_t kicks;    /* futex of the helper; grows with every kick */
+	_Atomic uint32_t wakes;    /* futex; grows with every wake and kick */
+	_Atomic uint32_t sleeping; /* enum shm_sleeper: who wants to hear of a new bit */
+	_Atomic uint32_t kicks;    /* grows with every kick */
 	_Atomic uint32_t reserved2;
 	uint64_t reserved3[6];
 
@@ -75,5 +82,10 @@ void shm_doorbell_unmap(struct shm_doorbell *d);
 bool shm_doorbell_ring(struct shm_doorbell *d, uint32_t sender);
 /* Sender at its gate, verbcastd at a funeral: set the bit and wake whoever there is. */
 void shm_doorbell_kick(struct shm_doorbell *d, uint32_t sender);
+
+/* Owner: count up `wakes` and wake these sorts of sleepers. */
+void shm_doorbell_wake(struct shm_doorbell *d, uint32_t sleepers);
+/* Owner: sleep as one sort while `wakes` is `seen`. 0, -EINTR, -ETIMEDOUT; -1: no limit. */
+int shm_doorbell_sleep(struct shm_doorbell *d, uint32_t sleeper, uint32_t seen, int timeout_ms);
 
 #endif

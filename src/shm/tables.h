@@ -26,6 +26,7 @@
 
 #include <assert.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -87,9 +88,10 @@ struct shm_port {
 static_assert(sizeof(struct shm_port) == 64 + 64 + 1024, "shm layout");
 
 /* A queue pair number of a device, for unicast: which process runs it. One word, so a
- * reader sees all of an entry or none of it. 0: empty; linear probing, tombstone 1. */
+ * reader sees all of an entry or none of it. 0: empty; linear probing. Removal shifts
+ * later entries back, so there are no tombstones and nothing to rebuild; a reader that
+ * finds nothing looks again if `qps_generation` moved (odd: a shift is under way). */
 typedef _Atomic uint64_t shm_qp_word;
-#define SHM_QP_TOMBSTONE 1ull
 static inline uint64_t shm_qp_pack(uint32_t device, uint32_t qpn, uint32_t slot)
 {
 	return 1ull << 63 | (uint64_t)(device & 0x7fff) << 48 | (uint64_t)(qpn & 0xffffff) << 24 |
@@ -103,7 +105,8 @@ struct shm_group {
 	_Atomic uint32_t next; /* next entry of the bucket, SHM_NONE: last */
 	_Atomic uint64_t generation;
 	_Atomic uint32_t linked; /* 0: the entry is free */
-	uint32_t reserved[7];
+	uint32_t free_next;   /* writer's: next free entry + 1 */
+	uint32_t reserved[6];
 	_Atomic uint64_t members[SHM_SLOT_WORDS]; /* a bit a process that has a member */
 };
 static_assert(sizeof(struct shm_group) == 64 + 128, "shm layout");
@@ -115,9 +118,14 @@ struct shm_tables_header {
 	uint32_t header_bytes;
 	uint64_t file_bytes;
 	uint64_t site_id;            /* random, differs for every life of a site */
-	_Atomic uint64_t groups_generation; /* +1 after any entry was linked or unlinked */
+	_Atomic uint64_t groups_generation; /* +1 before and +1 after an entry is linked or
+					     * unlinked: odd while a chain changes */
 	_Atomic uint32_t dead;       /* 1: verbcastd ended this site in order */
-	uint32_t reserved[5];
+	_Atomic uint32_t qps_generation; /* the same of qps[] */
+	uint32_t groups_free;        /* writer's: first free entry + 1 */
+	uint32_t groups_used;        /* writer's: entries from here on were never used */
+	uint32_t qps_linked;         /* writer's */
+	uint32_t reserved[1];
 };
 static_assert(sizeof(struct shm_tables_header) <= 4096, "shm layout");
 
@@ -145,6 +153,12 @@ int shm_tables_check(const struct shm_tables *t, size_t bytes);
 /* The entry for (ingress, mgid), or SHM_NONE. Bounded whatever the file holds. */
 uint32_t shm_group_find(const struct shm_tables *t, uint32_t ingress, const uint8_t mgid[16]);
 
+/* Copy the member words of an entry, and the generation they belong to. False: by now
+ * the entry is not the one for (ingress, mgid). */
+bool shm_group_read(const struct shm_tables *t, uint32_t entry, uint32_t ingress,
+		    const uint8_t mgid[16], uint64_t members[SHM_SLOT_WORDS],
+		    uint64_t *ret_generation);
+
 /* The slot that runs `qpn` of `device`, or SHM_NONE. Bounded. */
 uint32_t shm_qp_find(const struct shm_tables *t, uint32_t device, uint32_t qpn);
 
@@ -165,6 +179,7 @@ void shm_group_unlink(struct shm_tables *t, uint32_t entry);
 uint64_t shm_group_set(struct shm_tables *t, uint32_t entry, uint32_t slot);
 uint64_t shm_group_clear(struct shm_tables *t, uint32_t entry, uint32_t slot);
 
+/* -ENOSPC when SHM_QPS_MAX are linked, -EEXIST when this one is. */
 int shm_qp_link(struct shm_tables *t, uint32_t device, uint32_t qpn, uint32_t slot);
 void shm_qp_unlink(struct shm_tables *t, uint32_t device, uint32_t qpn);
 
