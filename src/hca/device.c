@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The device: its op table, its attributes, its birth and its end.
+ */
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hca/hca_priv.h"
+
+/* 0 and 1 are the special queue pairs, 0xffffff is multicast; the low ones are left out
+ * so that a number taken for an index shows. */
+#define QPN_FIRST 0x11u
+#define QPN_LAST  0xfffffeu
+
+#define VENDOR_ID_NONE 0xffffffu /* "no vendor", as rxe says */
+#define PAGE_SIZES     0xfffff000ull
+
+static int query_device(struct ib_device *ib, struct ib_device_attr *attr)
+{
+	const struct hca_device *dev = to_hca_device(ib);
+	const struct hca_limits *l = &dev->limits;
+
+	strcpy(attr->fw_ver, VERBCAST_VERSION);
+	attr->sys_image_guid = ib->node_guid;
+	attr->max_mr_size = UINT64_MAX;
+	attr->page_size_cap = PAGE_SIZES;
+	attr->vendor_id = VENDOR_ID_NONE;
+	attr->device_cap_flags = IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_SYS_IMAGE_GUID;
+	attr->max_qp = l->max_qp;
+	attr->max_qp_wr = l->max_qp_wr;
+	attr->max_send_sge = attr->max_recv_sge = l->max_sge;
+	attr->max_cq = l->max_cq;
+	attr->max_cqe = l->max_cqe;
+	attr->max_mr = l->max_mr;
+	attr->max_pd = l->max_pd;
+	attr->max_ah = l->max_ah;
+	attr->max_mcast_grp = l->max_mcast_grp;
+	attr->max_mcast_qp_attach = l->max_mcast_qp_attach;
+	attr->max_total_mcast_qp_attach = l->max_total_mcast_qp_attach;
+	attr->max_inline_data = l->max_inline;
+	attr->num_comp_vectors = ib->num_comp_vectors;
+	attr->max_pkeys = 1;
+	return 0;
+}
+
+static int describe_device(struct ib_device *ib, struct ib_device_info *info)
+{
+	const struct hca_device *dev = to_hca_device(ib);
+
+	info->site_device = dev->site_device;
+	info->first_port = dev->port_index;
+	memcpy(info->netdev, dev->netdev, sizeof(info->netdev));
+	return 0;
+}
+
+static const struct ib_device_ops device_ops = {
+	.size_ib_qp = sizeof(struct hca_qp),
+	.query_device = query_device,
+	.query_port = hca_query_port,
+	.get_link_layer = hca_get_link_layer,
+	.query_gid = hca_query_gid,
+	.query_pkey = hca_query_pkey,
+	.alloc_ucontext = hca_alloc_ucontext,
+	.alloc_pd = hca_alloc_pd,
+	.dealloc_pd = hca_dealloc_pd,
+	.reg_user_mr = hca_reg_user_mr,
+	.rereg_user_mr = hca_rereg_user_mr,
+	.dereg_mr = hca_dereg_mr,
+	.create_cq = hca_create_cq,
+	.resize_cq = hca_resize_cq,
+	.destroy_cq = hca_destroy_cq,
+	.create_qp = hca_create_qp,
+	.modify_qp = hca_modify_qp,
+	.query_qp = hca_query_qp,
+	.destroy_qp = hca_destroy_qp,
+	.attach_mcast = hca_attach_mcast,
+	.detach_mcast = hca_detach_mcast,
+	.describe_device = describe_device,
+	.describe_qp = hca_describe_qp,
+	.describe_mcast = hca_describe_mcast,
+};
+
+/* 02 marks a locally administered identifier, the last two bytes the device. */
+uint64_t hca_guid(uint64_t site_seed, uint32_t n)
+{
+	uint64_t x = site_seed + 0x9e3779b97f4a7c15ull;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+	x ^= x >> 31;
+	return htobe64((x & 0x00ffffffffff0000ull) | 0x0200000000000000ull |
+		       ((n + 1) & 0xffff));
+}
+
+static int check_config(const struct hca_device_config *config)
+{
+	if (!config->name[0] ||
+	    strlen(config->name) >= sizeof(((struct ib_device *)0)->name))
+		return -EINVAL;
+	if (config->netdev && strlen(config->netdev) >= 16)
+		return -EINVAL;
+	if (config->gid_count > HCA_GIDS_MAX || config->port_index >= SHM_PORTS_MAX)
+		return -EINVAL;
+	return config->guid ? 0 : -EINVAL;
+}
+
+static void take_config(struct hca_device *dev, const struct hca_device_config *config)
+{
+	strcpy(dev->ib.name, config->name);
+	dev->ib.ops = device_ops;
+	dev->ib.node_type = RDMA_NODE_IB_CA;
+	dev->ib.node_guid = config->guid;
+	dev->ib.phys_port_cnt = 1;
+	dev->ib.num_comp_vectors = 1;
+	dev->site = config->site;
+	dev->path = config->path;
+	dev->ops = config->ops;
+	dev->arg = config->arg;
+	dev->limits = config->limits;
+	dev->site_device = config->site_device;
+	dev->port_index = config->port_index;
+	if (config->netdev)
+		strcpy(dev->netdev, config->netdev);
+	list_init(&dev->group_list);
+}
+
+int hca_device_create(struct ib_node *node, const struct hca_device_config *config,
+		      struct hca_device **ret)
+{
+	struct hca_device *dev;
+	int r;
+
+	r = check_config(config);
+	if (r < 0)
+		return r;
+	dev = calloc(1, sizeof(*dev));
+	if (!dev)
+		return -ENOMEM;
+	take_config(dev, config);
+	r = hca_ids_init(&dev->qpns, QPN_FIRST, QPN_LAST - QPN_FIRST + 1, HCA_IDS_ROUND);
+	if (r < 0)
+		goto free_device;
+	r = hash_init(&dev->groups);
+	if (r < 0)
+		goto fini_qpns;
+	r = hash_init(&dev->members);
+	if (r < 0)
+		goto fini_groups;
+	r = ib_register_device(&dev->ib, node);
+	if (r < 0)
+		goto fini_members;
+	hca_port_publish(dev, config);
+	*ret = dev;
+	return 0;
+
+fini_members:
+	hash_fini(&dev->members);
+fini_groups:
+	hash_fini(&dev->groups);
+fini_qpns:
+	hca_ids_fini(&dev->qpns);
+free_device:
+	free(dev);
+	return r;
+}
+
+int hca_device_destroy(struct hca_device *dev)
+{
+	int r;
+
+	if (!dev)
+		return 0;
+	r = ib_unregister_device(&dev->ib);
+	if (r < 0)
+		return r;
+	hca_port_unpublish(dev);
+	hash_fini(&dev->members);
+	hash_fini(&dev->groups);
+	hca_ids_fini(&dev->qpns);
+	free(dev);
+	return 0;
+}
+
+struct ib_device *hca_device_ib(struct hca_device *dev)
+{
+	return &dev->ib;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The driver's own objects. Each embeds the core's as its first member; the core creates
+ * and frees them (core/verbs/ib_verbs.h).
+ */
+#ifndef HCA_HCA_PRIV_H
+#define HCA_HCA_PRIV_H
+
+#include <stdatomic.h>
+
+#include "hca/hca.h"
+#include "hca/ids_priv.h"
+
+/* The counter blocks of one process; exists while any is in use. */
+struct hca_process {
+	struct hca_ids qps, members;
+};
+
+struct hca_site {
+	struct shm_tables *tables;
+	struct hca_ids keys; /* upper 24 bits of memory keys */
+	uint32_t key_serial;
+	struct hca_process *processes[SHM_SLOTS_MAX];
+};
+
+struct hca_device {
+	struct ib_device ib;
+	struct hca_site *site;
+	const struct path *path;
+	const struct hca_device_ops *ops;
+	void *arg;
+	struct hca_limits limits;
+	uint32_t site_device, port_index;
+	char netdev[16];
+	struct hca_ids qpns;
+	struct hca_use use;
+	struct hash groups;     /* struct hca_group by (port, MGID) */
+	struct list group_list; /* the same, in order of creation */
+	struct hash members;    /* struct hca_member by (queue pair, MGID) */
+};
+
+struct hca_qp {
+	struct ib_qp ib;
+	uint32_t slot;
+	uint32_t counters;
+	struct ib_qp_attr attr; /* as set so far; qp_state is the state */
+	struct ib_qp_init_attr init;
+	struct list members; /* struct hca_member.qp_link */
+	uint32_t attached;
+};
+
+static inline struct hca_device *to_hca_device(const struct ib_device *device)
+{
+	return container_of(device, struct hca_device, ib);
+}
+
+static inline struct hca_qp *to_hca_qp(const struct ib_qp *qp)
+{
+	return container_of(qp, struct hca_qp, ib);
+}
+
+/* Place of a port of the device in the site's table. */
+static inline uint32_t hca_port_index(const struct hca_device *dev, uint32_t port_num)
+{
+	return dev->port_index + port_num - 1;
+}
+
+static inline struct shm_port *hca_port(const struct hca_device *dev, uint32_t port_num)
+{
+	return &dev->site->tables->ports[hca_port_index(dev, port_num)];
+}
+
+/* keys.c */
+int hca_key_alloc(struct hca_site *site, uint32_t *ret_key);
+void hca_key_free(struct hca_site *site, uint32_t key);
+
+/* counters.c: blocks in the counter file of a process. -ENOMEM: all are in use. */
+int hca_qp_counters_alloc(struct hca_site *site, uint32_t slot, uint32_t *ret);
+void hca_qp_counters_free(struct hca_site *site, uint32_t slot, uint32_t index);
+int hca_member_counters_alloc(struct hca_site *site, uint32_t slot, uint32_t *ret);
+void hca_member_counters_free(struct hca_site *site, uint32_t slot, uint32_t index);
+
+/* objects.c */
+int hca_alloc_ucontext(struct ib_ucontext *context);
+int hca_alloc_pd(struct ib_pd *pd);
+int hca_dealloc_pd(struct ib_pd *pd);
+int hca_reg_user_mr(struct ib_mr *mr);
+int hca_rereg_user_mr(struct ib_mr *mr, int flags, struct ib_mr *to);
+int hca_dereg_mr(struct ib_mr *mr);
+int hca_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr);
+int hca_resize_cq(struct ib_cq *cq, u32 cqe);
+int hca_destroy_cq(struct ib_cq *cq);
+
+/* qp.c */
+int hca_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr);
+int hca_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int attr_mask);
+int hca_query_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int attr_mask,
+		 struct ib_qp_init_attr *init_attr);
+int hca_destroy_qp(struct ib_qp *qp);
+int hca_describe_qp(struct ib_qp *qp, struct ib_qp_info *info);
+
+/* groups.c */
+int hca_attach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid);
+int hca_detach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid);
+int hca_describe_mcast(struct ib_qp *qp, const union ib_gid *gid,
+		       struct ib_mcast_info *info);
+
+/* port.c */
+void hca_port_publish(struct hca_device *dev, const struct hca_device_config *config);
+void hca_port_unpublish(struct hca_device *dev);
+enum rdma_link_layer hca_get_link_layer(struct ib_device *device, u32 port_num);
+int hca_query_port(struct ib_device *device, u32 port_num, struct ib_port_attr *attr);
+int hca_query_gid(struct ib_device *device, u32 port_num, int index,
+		  struct ib_gid_attr *attr);
+int hca_query_pkey(struct ib_device *device, u32 port_num, u16 index, u16 *pkey);
+
+#endif
