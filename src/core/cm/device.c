@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which device and port an address means (spec/kernel 3.10).
+ *
+ * An address belongs to the port that has it in its GID table, with the port's default
+ * type. Only where no port has it the host is asked, to tell an address of the host
+ * without a device from one that is not the host's at all; so binding to a GID works
+ * even where the host has not configured it.
+ */
+#include "core/cm/cma_priv.h"
+
+/* Calls `fn` for every port of the node, in order; stops where it returns true. */
+typedef bool (*port_fn)(struct ib_device *device, u32 port_num, void *arg);
+
+static bool each_port(struct ib_node *node, port_fn fn, void *arg)
+{
+	struct ib_device *device;
+
+	for (u32 n = 0; (device = ib_node_device(node, n)); n++)
+		for (u32 p = rdma_start_port(device); p <= rdma_end_port(device); p++)
+			if (fn(device, p, arg))
+				return true;
+	return false;
+}
+
+static int gid_table_len(struct ib_device *device, u32 port_num)
+{
+	struct ib_port_attr attr;
+
+	if (ib_query_port(device, port_num, &attr) < 0)
+		return 0;
+	return attr.gid_tbl_len;
+}
+
+enum ib_gid_type cma_default_gid_type(struct ib_device *device, u32 port_num)
+{
+	int len = gid_table_len(device, port_num);
+	enum ib_gid_type type = IB_GID_TYPE_ROCE;
+	struct ib_gid_attr gid;
+
+	if (rdma_port_get_link_layer(device, port_num) != IB_LINK_LAYER_ETHERNET)
+		return IB_GID_TYPE_IB;
+	for (int i = 0; i < len; i++) {
+		if (rdma_query_gid(device, port_num, i, &gid) < 0)
+			continue;
+		if (gid.gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP)
+			type = gid.gid_type;
+	}
+	return type;
+}
+
+struct gid_search {
+	union ib_gid gid;
+	u32 scope; /* interface that a link-local address names; 0: any */
+	struct cma_source *ret;
+};
+
+static bool port_has_gid(struct ib_device *device, u32 port_num, void *arg)
+{
+	struct gid_search *search = arg;
+
+	if (rdma_find_gid_by_port(device, &search->gid,
+				  cma_default_gid_type(device, port_num), port_num,
+				  &search->ret->sgid) < 0)
+		return false;
+	if (search->scope && search->scope != search->ret->sgid.ifindex)
+		return false;
+	search->ret->device = device;
+	search->ret->port_num = port_num;
+	return true;
+}
+
+static bool find_by_gid(struct cma *cma, const struct sockaddr *addr,
+			struct cma_source *ret)
+{
+	struct gid_search search = { .ret = ret };
+
+	addr_to_gid(addr, search.gid.raw);
+	if (addr_is_link_local(addr))
+		search.scope = ((const struct sockaddr_in6 *)addr)->sin6_scope_id;
+	return each_port(cma->config.node, port_has_gid, &search);
+}
+
+int cma_find_source(struct cma *cma, const struct sockaddr *addr, struct cma_source *ret)
+{
+	u32 ifindex;
+	int r;
+
+	if (find_by_gid(cma, addr, ret))
+		return 0;
+	r = cma->config.host->find_owner(cma->config.host_arg, addr, &ifindex);
+	return r < 0 ? r : -ENODEV;
+}
+
+struct interface_search {
+	u32 ifindex; /* 0: any */
+	struct ib_device *device;
+	u32 port_num;
+};
+
+static bool port_is_on_interface(struct ib_device *device, u32 port_num, void *arg)
+{
+	struct interface_search *search = arg;
+
+	if (search->ifindex && ib_device_ifindex(device, port_num) != search->ifindex)
+		return false;
+	search->device = device;
+	search->port_num = port_num;
+	return true;
+}
+
+/* The first GID of a family and of the port's default type. */
+static int first_gid(struct ib_device *device, u32 port_num, sa_family_t family,
+		     struct ib_gid_attr *ret)
+{
+	enum ib_gid_type type = cma_default_gid_type(device, port_num);
+	int len = gid_table_len(device, port_num);
+
+	for (int i = 0; i < len; i++) {
+		if (rdma_query_gid(device, port_num, i, ret) < 0 || ret->gid_type != type)
+			continue;
+		if (gid_is_zero(ret->gid.raw))
+			continue;
+		if (gid_is_v4_mapped(ret->gid.raw) == (family == AF_INET))
+			return 0;
+	}
+	return -EADDRNOTAVAIL;
+}
+
+static int source_on_port(struct ib_device *device, u32 port_num, sa_family_t family,
+			  struct cma_source *ret)
+{
+	ret->device = device;
+	ret->port_num = port_num;
+	return first_gid(device, port_num, family, &ret->sgid);
+}
+
+/* The machine's route, if it leads over an interface with a device; else the node's
+ * first device, so that a group can be joined on a host without network. */
+static int source_for_group(struct cma *cma, const struct sockaddr *dst,
+			    struct cma_source *ret)
+{
+	struct interface_search search = { 0 };
+	struct addr_route route;
+
+	if (cma->config.host->find_route(cma->config.host_arg, dst, &route) == 0) {
+		if (route.source.ss_family &&
+		    find_by_gid(cma, cma_sockaddr(&route.source), ret))
+			return 0;
+		search.ifindex = route.ifindex;
+		if (search.ifindex &&
+		    each_port(cma->config.node, port_is_on_interface, &search) &&
+		    source_on_port(search.device, search.port_num, dst->sa_family, ret) ==
+			    0)
+			return 0;
+	}
+	search.ifindex = 0;
+	if (!each_port(cma->config.node, port_is_on_interface, &search))
+		return -ENODEV;
+	return source_on_port(search.device, search.port_num, dst->sa_family, ret);
+}
+
+int cma_check_reach(struct cma *cma, const struct sockaddr *dst)
+{
+	struct interface_search search = { 0 };
+	struct cma_source owner;
+	struct addr_route route;
+	u32 ifindex;
+
+	if (addr_is_any(dst) || addr_is_loopback(dst) || find_by_gid(cma, dst, &owner))
+		return 0;
+	/* An address of the host on an interface without a device. */
+	if (cma->config.host->find_owner(cma->config.host_arg, dst, &ifindex) == 0)
+		return -ENODEV;
+	if (cma->config.host->find_route(cma->config.host_arg, dst, &route) < 0)
+		return -EHOSTUNREACH;
+	search.ifindex = route.ifindex;
+	if (!search.ifindex ||
+	    !each_port(cma->config.node, port_is_on_interface, &search))
+		return -ENODEV;
+	return -EHOSTUNREACH; /* a device leads there, but nobody of this site lives there */
+}
+
+int cma_find_source_for(struct cma *cma, const struct sockaddr *dst,
+			struct cma_source *ret)
+{
+	struct interface_search first = { 0 };
+	int r;
+
+	if (addr_is_multicast(dst))
+		return source_for_group(cma, dst, ret);
+	if (find_by_gid(cma, dst, ret))
+		return 0;
+	r = cma_check_reach(cma, dst);
+	if (r < 0)
+		return r;
+	/* Any or loopback: the node itself. */
+	if (!each_port(cma->config.node, port_is_on_interface, &first))
+		return -ENODEV;
+	return source_on_port(first.device, first.port_num, dst->sa_family, ret);
+}
+
+int cma_check_port_space(const struct cma_id *id, const struct cma_source *source)
+{
+	if (id->config.ps != CMA_PS_IPOIB)
+		return 0;
+	if (rdma_port_get_link_layer(source->device, source->port_num) ==
+	    IB_LINK_LAYER_INFINIBAND)
+		return 0;
+	return -EINVAL;
+}
+
+void cma_id_set_source(struct cma_id *id, const struct cma_source *source)
+{
+	id->device = source->device;
+	id->port_num = source->port_num;
+	id->sgid = source->sgid;
+}
+
+int cma_link_mtu(struct cma *cma, u32 ifindex, u32 *ret_mtu)
+{
+	return cma->config.host->link_mtu(cma->config.host_arg, ifindex, ret_mtu);
+}
+
+/* GRH, UDP, BTH, DETH or RETH, immediate, ICRC and slack (spec/kernel 3.5 step 6). */
+#define ROCE_HEADERS_MAX 96
+
+int cma_mtu_from_link(u32 link_mtu)
+{
+	u32 payload = link_mtu > ROCE_HEADERS_MAX ? link_mtu - ROCE_HEADERS_MAX : 0;
+	int mtu = 0;
+
+	while (mtu < 5 && payload >= 256u << mtu)
+		mtu++;
+	return mtu;
+}
+
+/* Rate enum by speed and width of the port; 0: no such combination has a number. */
+int cma_port_rate(struct ib_device *device, u32 port_num)
+{
+	static const struct {
+		u16 speed;
+		u8 rate[4]; /* at width 1, 4, 8, 12 */
+	} rates[] = {
+		{ 1, { 2, 3, 6, 4 } },      { 2, { 5, 6, 7, 8 } },
+		{ 4, { 3, 7, 9, 10 } },     { 8, { 3, 7, 9, 10 } },
+		{ 16, { 11, 12, 13, 14 } }, { 32, { 15, 16, 17, 18 } },
+		{ 64, { 20, 17, 21, 22 } },
+	};
+	struct ib_port_attr attr;
+	int width = 0;
+
+	if (ib_query_port(device, port_num, &attr) < 0)
+		return 0;
+	while (width < 3 && attr.active_width > 1 << width)
+		width++;
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++)
+		if (rates[i].speed == attr.active_speed)
+			return rates[i].rate[width];
+	return 0;
+}
