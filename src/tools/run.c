@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * verbcast run: see to it that the site is there, send a pidfd of ourselves as its lease,
+ * and become the program. What the program does then, and how it ends, is its own.
+ */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "site/install.h"
+#include "site/start.h"
+#include "tools/command.h"
+#include "tools/environment.h"
+#include "tools/program.h"
+
+static const char *site, *node, *device;
+static bool is_private;
+
+static const struct option_spec options[] = {
+	{ "site", OPTION_STRING, "NAME", "the site to run on (default: default)", &site,
+	  NULL },
+	{ "private", OPTION_FLAG, NULL, "a site of its own, which ends with the program",
+	  &is_private, NULL },
+	{ "node", OPTION_STRING, "NAME", "be on this node of the site", &node, NULL },
+	{ "device", OPTION_STRING, "NAME", "see this RDMA device alone", &device, NULL },
+	{ .name = NULL },
+};
+
+static const char *private_name(void)
+{
+	static char name[32];
+	unsigned long long random;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return NULL;
+	snprintf(name, sizeof(name), "private-%016llx", random);
+	return name;
+}
+
+/* Is `device` one of those of the node? Names those there are into `have`. */
+static bool has_device(const cJSON *status, char *have, size_t size)
+{
+	const cJSON *n, *d;
+	bool found = false;
+
+	have[0] = '\0';
+	cJSON_ArrayForEach(n, cJSON_GetObjectItem(status, "nodes"))
+	{
+		const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(n, "name"));
+
+		if (node && (!name || strcmp(name, node)))
+			continue;
+		cJSON_ArrayForEach(d, cJSON_GetObjectItem(n, "devices"))
+		{
+			const char *s =
+				cJSON_GetStringValue(cJSON_GetObjectItem(d, "name"));
+			size_t at = strlen(have);
+
+			snprintf(have + at, size - at, "%s%s", at ? ", " : "",
+				 s ? s : "");
+			found |= s && !strcmp(s, device);
+		}
+		if (!node)
+			break; /* without --node a program is on the first */
+	}
+	return found;
+}
+
+static int check_device(struct site_link *l)
+{
+	char have[512], *text;
+	cJSON *status;
+	int r;
+
+	if (!device)
+		return 0;
+	r = site_link_status(l, &text);
+	if (r < 0) {
+		log_error("cannot ask for the devices: %s", strerror(-r));
+		return r;
+	}
+	status = cJSON_Parse(text);
+	free(text);
+	if (!has_device(status, have, sizeof(have))) {
+		log_error("there is no device '%.80s'; there %s: %s", device,
+			  strchr(have, ',') ? "are" : "is", *have ? have : "none");
+		r = -ENODEV;
+	}
+	cJSON_Delete(status);
+	return r;
+}
+
+/* Start or reach the site and leave our lease there. */
+static int take_lease(const struct site_paths *p)
+{
+	struct site_start how = { .paths = p,
+				  .node = node ? node : "",
+				  .is_private = is_private };
+	struct site_link link;
+	int r;
+
+	r = site_start(&how, &link);
+	if (r < 0)
+		return r;
+	r = check_device(&link);
+	site_link_close(&link);
+	return r;
+}
+
+static int become(char **argv)
+{
+	char libraries[SITE_PATH_MAX * 2], path[PATH_MAX];
+	const char *obstacle;
+	struct site_paths p;
+	int status;
+
+	status = program_find(argv[0], path);
+	if (status)
+		return status;
+	if (site_install_find_libraries(libraries) < 0)
+		return EXIT_RUN_FAILED;
+	obstacle = program_obstacle(path);
+	if (obstacle)
+		log_warning("%s %s: it will not see the devices of verbcast", path,
+			    obstacle);
+	if (site_paths_init(&p, site, true) < 0 || take_lease(&p) < 0 ||
+	    environment_set(&p, libraries, node, device) < 0)
+		return EXIT_RUN_FAILED;
+	/* By name, not by path: execvp also knows scripts without an interpreter line. */
+	execvp(argv[0], argv);
+	log_error("cannot execute '%s': %s", argv[0], strerror(errno));
+	return errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+static int run_main(int argc, char **argv)
+{
+	int status, at = command_parse(&run_command, argc, argv, &status);
+
+	if (at < 0)
+		return status;
+	if (site && is_private)
+		return command_misuse(&run_command,
+				      "--site and --private exclude each other: "
+				      "a private site has a name of its own");
+	if (site && site_name_problem(site))
+		return command_misuse(&run_command, "'%.80s' cannot be a site's name: %s",
+				      site, site_name_problem(site));
+	if (at == argc)
+		return command_misuse(&run_command, "which program?");
+	if (!site)
+		site = is_private ? private_name() : "default";
+	if (!site) {
+		log_error("no random numbers: %s", strerror(errno));
+		return EXIT_RUN_FAILED;
+	}
+	return become(argv + at);
+}
+
+const struct command run_command = {
+	.name = "run",
+	.synopsis =
+		"[--site NAME | --private] [--node NAME] [--device NAME] [--] PROGRAM "
+		"[ARGUMENT...]",
+	.summary = "Run a program on a site, which is started if need be",
+	.options = options,
+	.usage_status = EXIT_RUN_FAILED,
+	.main = run_main,
+};

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * verbcast stop: end the site and wait until verbcastd is really gone, files and all.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/pidfd.h"
+#include "site/link.h"
+#include "site/lock.h"
+#include "site/start.h"
+#include "tools/command.h"
+
+#define GONE_WITHIN_MS 15000u
+
+static const char *site = "default";
+
+static const struct option_spec options[] = {
+	{ "site", OPTION_STRING, "NAME", "the site to end (default: default)", &site,
+	  NULL },
+	{ .name = NULL },
+};
+
+/* The daemon's process, if both the lock file and the socket name the same (a socket made
+ * by systemd names systemd). -1: unknown. */
+static int open_daemon(const struct site_paths *p, int fd)
+{
+	struct ucred who = { .pid = 0 };
+	socklen_t bytes = sizeof(who);
+	pid_t pid = site_lock_read_pid(p->lock);
+
+	if (pid <= 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes) < 0 ||
+	    who.pid != pid)
+		return -1;
+	return pidfd_open_process(pid);
+}
+
+/* Its lock is given back at its very end; its process, where known, is then gone too. */
+static int wait_until_gone(const struct site_paths *p, int pidfd)
+{
+	uint64_t deadline = clock_now_ns() + GONE_WITHIN_MS * 1000000ull;
+
+	if (pidfd >= 0 && pidfd_wait(pidfd, (int)GONE_WITHIN_MS) < 0)
+		return -ETIMEDOUT;
+	while (site_lock_is_held(p->lock)) {
+		if (clock_now_ns() >= deadline)
+			return -ETIMEDOUT;
+		poll(NULL, 0, 5);
+	}
+	return 0;
+}
+
+/* One of another version understands no STOP of ours, but a signal. */
+static int stop_by_signal(const struct site_paths *p)
+{
+	pid_t pid = site_lock_is_held(p->lock) ? site_lock_read_pid(p->lock) : 0;
+	int pidfd = pid > 0 ? pidfd_open_process(pid) : -1;
+	int r;
+
+	/* Held still: so the number is that of the holder, and the descriptor its own. */
+	if (pidfd < 0 || !site_lock_is_held(p->lock) || kill(pid, SIGTERM) < 0)
+		r = -ESRCH;
+	else
+		r = wait_until_gone(p, pidfd);
+	if (pidfd >= 0)
+		close(pidfd);
+	return r;
+}
+
+static int stop_by_request(const struct site_paths *p, struct site_link *l)
+{
+	int pidfd = open_daemon(p, l->fd);
+	int r = site_link_call(l, UAPI_STOP, NULL, 0, -1, NULL, 0, NULL);
+
+	/* It may have begun to end by itself just now. */
+	if (!r || site_link_nobody(r))
+		r = wait_until_gone(p, pidfd);
+	if (pidfd >= 0)
+		close(pidfd);
+	return r;
+}
+
+static int stop_main(int argc, char **argv)
+{
+	struct site_paths p;
+	struct site_link l;
+	int status, at, r;
+
+	at = command_parse(&stop_command, argc, argv, &status);
+	if (at < 0)
+		return status;
+	if (at < argc)
+		return command_misuse(&stop_command, "'%s' is one word too many",
+				      argv[at]);
+	r = site_paths_init(&p, site, false);
+	if (r < 0 && r != -ENOENT)
+		return EXIT_USAGE;
+	if (!r)
+		r = site_link_open(&l, &p, "");
+	if (site_link_nobody(r)) {
+		log_error("no verbcastd runs on site %s", site);
+		return EXIT_NO_SITE;
+	}
+	if (r == -EPROTO) {
+		r = stop_by_signal(&p);
+	} else if (!r) {
+		r = stop_by_request(&p, &l);
+		site_link_close(&l);
+	}
+	if (r < 0)
+		log_error("site %s does not end: %s", site, strerror(-r));
+	return r < 0 ? EXIT_NO_SITE : 0;
+}
+
+const struct command stop_command = {
+	.name = "stop",
+	.synopsis = "[--site NAME]",
+	.summary = "End a site; its programs see their devices go",
+	.options = options,
+	.usage_status = EXIT_USAGE,
+	.main = stop_main,
+};
