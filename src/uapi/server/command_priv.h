@@ -23,7 +23,7 @@ struct loop;
 
 /*
  * A process that said hello (not a tool). The dispatcher embeds it in its own struct of
- * the connection, fills every field but `handles` and `cm`, and opens and closes the
+ * the connection, fills the fields up to `slot`, zeroes the others, and opens and closes the
  * modules:
  *
  *   open:  verbs_client_open, cm_client_open
@@ -39,7 +39,8 @@ struct uapi_client {
 	uint32_t slot;                /* of the process; ib_ucontext.process */
 	bool privileged;              /* runs as root: may bind low ports */
 	struct uapi_handles *handles; /* created by verbs_client_open, freed by its close */
-	void *cm;                     /* cm_cmd.c's own */
+	uint32_t mcast_aliases; /* verbs: (QP, GID, LID) beyond a (QP, GID)'s first */
+	void *cm;               /* cm_cmd.c's own */
 };
 
 /*

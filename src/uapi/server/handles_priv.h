@@ -41,9 +41,13 @@ void *uapi_handle_find(const struct uapi_handles *h, enum uapi_handle_type type,
 /* Takes it out; returns the object, or null. */
 void *uapi_handle_remove(struct uapi_handles *h, enum uapi_handle_type type,
 			 uint32_t handle);
-/* Any object of the type, with its handle: for teardown. Null: none left. */
+/* The youngest object of the type, with its handle: for teardown. Null: none left. */
 void *uapi_handle_any(const struct uapi_handles *h, enum uapi_handle_type type,
 		      uint32_t *ret_handle);
+/* The same for a walk: the object made before that of `*handle` (0: the youngest), and
+ * its handle. What the walk stands on must not be removed before it has gone on. */
+void *uapi_handle_next(const struct uapi_handles *h, enum uapi_handle_type type,
+		       uint32_t *handle);
 unsigned int uapi_handle_count(const struct uapi_handles *h, enum uapi_handle_type type);
 
 #endif
