@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The command line: the program's exit status, signals, arguments and streams are its own;
+# every wrong use says in a line what is wrong.
+# ctest: TIMEOUT 180
+. "$VERBCAST_SOURCE/tests/harness/site.sh"
+site_begin
+
+# status_of WANTED COMMAND...
+status_of()
+{
+	local want=$1 got
+
+	shift
+	timeout 30 "$@" >"$site_work/cli.out" 2>"$site_work/cli.err" </dev/null
+	got=$?
+	[ $got = "$want" ] || fail "$* ends with $got, not $want"
+}
+
+say "the program's exit status and signals"
+for code in 0 1 7 255; do
+	status_of $code "$VERBCAST" run -- sh -c "exit $code"
+	quiet cli
+done
+start signalled sleep 300
+wait_for 10 'it runs' eval "[ \"\$(cat /proc/$(pid signalled)/comm)\" = sleep ]"
+kill -TERM "$(pid signalled)"
+ended signalled 10 143
+start signalled sh -c 'kill -KILL $$'
+ended signalled 10 137
+# bash reports these on its own standard error, where it has one.
+start pidtest sh -c 'echo $$'
+mine=$(pid pidtest)
+ended pidtest 10
+says pidtest "^$mine\$"
+
+say 'arguments, streams, directory'
+[ "$("$VERBCAST" run -- printf '%s|' 'b c' -x -- '' --site)" = 'b c|-x|--||--site|' ] ||
+	fail 'arguments after --'
+[ "$("$VERBCAST" run printf '%s|' -x --json)" = '-x|--json|' ] ||
+	fail "options after the program are the program's"
+[ "$(echo hello | "$VERBCAST" run -- cat)" = hello ] || fail 'standard input'
+[ "$("$VERBCAST" run -- sh -c 'echo hello >&2' 2>&1 >/dev/null)" = hello ] || fail 'standard error'
+[ "$(cd /usr && "$VERBCAST" run -- pwd)" = /usr ] || fail 'working directory'
+[ "$(umask 0027; "$VERBCAST" run -- sh -c umask)" = 0027 ] || fail 'umask'
+[ "$("$VERBCAST" run -- sh -c 'ls /proc/self/fd | wc -l')" -le 5 ] || fail 'descriptors are left open'
+
+say 'version and help'
+status_of 0 "$VERBCAST" --version
+says cli '^verbcast [0-9]+\.[0-9]+\.[0-9]+'
+status_of 0 "$VERBCAST" --help
+says cli 'run'
+says cli 'status'
+says cli 'stop'
+quiet cli
+
+say 'the log is only where it is asked for'
+status_of 0 "$VERBCAST" run -- ibv_devices
+quiet cli
+status_of 0 env VERBCAST_LOG=debug "$VERBCAST" run -- ibv_devices
+[ -s "$site_work/cli.err" ] || fail 'VERBCAST_LOG=debug says nothing'
+
+# wrong PATTERN ARGUMENT...: refused, in a few lines, on standard error alone.
+wrong()
+{
+	local pattern=$1 status lines
+
+	shift
+	timeout 30 "$VERBCAST" "$@" >"$site_work/cli.out" 2>"$site_work/cli.err" </dev/null
+	status=$?
+	[ $status != 0 ] && [ $status -lt 124 -o $status = 126 -o $status = 127 ] ||
+		fail "verbcast $*: exit status $status"
+	[ ! -s "$site_work/cli.out" ] || fail "verbcast $*: an error on standard output"
+	lines=$(wc -l <"$site_work/cli.err")
+	[ "$lines" -ge 1 ] && [ "$lines" -le 30 ] || fail "verbcast $*: $lines lines of error"
+	head -n 1 "$site_work/cli.err" | grep -qE '^verbcast' || fail "verbcast $*: who speaks?"
+	grep -qiE -- "$pattern" "$site_work/cli.err" || fail "verbcast $*: does not say: $pattern"
+}
+
+say 'wrong uses'
+wrong 'command|usage'
+wrong 'nonsense' nonsense
+wrong 'nonsense' --nonsense
+wrong 'program' run
+wrong 'program' run --
+wrong 'nonsense' run --nonsense -- true
+wrong 'site' run --site
+wrong 'site|name' run --site '' -- true
+wrong 'site|name' run --site ../escape -- true
+wrong 'site|name' run --site "$(printf 'x%.0s' $(seq 300))" -- true
+wrong 'private' run --site a --private -- true
+wrong 'nosuchnode' run --node nosuchnode -- ibv_devices
+wrong 'nosuchdevice' run --device nosuchdevice -- ibv_devices
+wrong 'no/such/program' run -- /no/such/program
+wrong 'nosuchprogram' run -- nosuchprogram
+status_of 127 "$VERBCAST" run -- nosuchprogram
+: >"$site_work/not-executable"
+wrong 'not-executable' run -- "$site_work/not-executable"
+status_of 126 "$VERBCAST" run -- "$site_work/not-executable"
+wrong 'nonsense' status nonsense
+wrong 'nonsense' status --nonsense
+wrong 'nonsense' stop nonsense
+
+say 'a runtime directory that will not do'
+chmod 0755 "$VERBCAST_RUNTIME_DIR"
+wrong 'runtime' run -- true
+chmod 0700 "$VERBCAST_RUNTIME_DIR"
+VERBCAST_RUNTIME_DIR=$site_work/not-executable wrong 'not-executable' run -- true
+if [ "$(id -u)" = 0 ]; then
+	mkdir -m 0700 "$site_work/theirs"
+	chown 54321 "$site_work/theirs"
+	VERBCAST_RUNTIME_DIR=$site_work/theirs wrong 'theirs' run -- true
+fi
+
+say 'the device list can be narrowed'
+[ "$("$VERBCAST" run --device vroce0 -- ibv_devices | awk 'NR > 2 { print $1 }')" = vroce0 ] ||
+	fail '--device vroce0'
+
+say 'sites by name do not meet'
+start here sleep 300
+site_run='--site other' start there sleep 300
+wait_for 10 'one daemon' site_daemon >/dev/null
+here=$(site_daemon)
+wait_for 10 'another daemon' timeout 10 "$VERBCAST" status --site other --json >/dev/null
+there=$("$VERBCAST" status --site other --json | jq .pid)
+[ "$here" != "$there" ] || fail 'two sites, one daemon'
+killed here TERM
+killed there TERM
+timeout 20 "$VERBCAST" stop --site other || fail 'stop --site other'
+wait_for 10 'the other one is gone' process_gone "$there"
+timeout 20 "$VERBCAST" stop || fail 'stop'
+wait_for 10 'this one is gone' process_gone "$here"
+
+say 'a site that is not there'
+wrong 'no|not' status
+wrong 'no|not' stop
+site_end dead

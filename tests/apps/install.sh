@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Installed under a prefix, it works from there and needs nothing of the build tree.
+. "$VERBCAST_SOURCE/tests/harness/site.sh"
+site_begin
+need mckey readelf
+
+prefix="$site_work/a prefix"
+cmake --install "$VERBCAST_BUILD" --prefix "$prefix" >"$site_work/install.out" 2>&1 ||
+	fail 'cmake --install'
+VERBCAST=$prefix/bin/verbcast
+[ -x "$VERBCAST" ] || fail 'no bin/verbcast'
+
+start r mckey -m 239.1.12.1 -b 127.0.0.1
+r=$(pid r)
+wait_for 10 'a member' members_are 239.1.12.1 1
+daemon=$(site_daemon)
+case $(readlink "/proc/$daemon/exe") in
+"$prefix"/*) ;;
+*) fail "verbcastd runs from $(readlink "/proc/$daemon/exe")" ;;
+esac
+libraries=$(grep -oE '/[^[:space:]].*/lib(ibverbs|rdmacm|ibumad)\.so.*' "/proc/$r/maps" | sort -u)
+[ -n "$libraries" ] || fail 'mckey has none of the libraries'
+grep -vF "$prefix/" <<<"$libraries" && fail 'a library from elsewhere'
+start s mckey -m 239.1.12.1 -b 127.0.0.1 -s
+ended s 20
+ended r 20
+quiet r s
+got 239.1.12.1 "$r" 10
+
+say 'nothing in it points back'
+find "$prefix" -type f | while read -r file; do
+	readelf -d "$file" 2>/dev/null | grep -E 'R(UN)?PATH' | grep -F "$VERBCAST_BUILD" &&
+		echo "$file"
+done | grep . && fail 'a run path into the build tree'
+site_end

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The delivery promise: a datagram for which a receive is posted is delivered whether or
+# not the program polls. mckey pauses three seconds after joining; the sender starts
+# first, so that its thousand datagrams of 4096 bytes arrive in the receivers' pause.
+# ctest: TIMEOUT 180 SERIAL
+. "$VERBCAST_SOURCE/tests/harness/site.sh"
+site_begin
+need mckey
+
+for round in $(seq "$(count 3 30)"); do
+	group=239.1.4.$round
+	say "round $round"
+	start sender mckey -m $group -b 127.0.0.1 -s -C 1000 -S 4096
+	wait_for 10 'the sender is a member' members_are $group 1
+	# Two seconds later they are sure to sleep until after the sender has begun.
+	sleep 1
+	for r in 1 2 3; do
+		start r$r mckey -m $group -b 127.0.0.1 -C 1000 -S 4096
+		pids[r]=$(pid r$r)
+	done
+	wait_for 10 'all are members' members_are $group 4
+	ended sender 20
+	# They sleep still: what the counters say now, nobody has polled for.
+	for r in 1 2 3; do
+		said r$r '^receiving data transfers' &&
+			say "receiver $r polls already; this round shows less"
+	done
+	for r in 1 2 3; do
+		ended r$r 20
+		quiet r$r
+		got $group "${pids[r]}" 1000
+	done
+	quiet sender
+done
+
+say 'a program that sleeps for long, and one that waits on a completion channel'
+start idle "$VERBCAST_BUILD/tests/apps/bin/member" -m 239.1.5.1 -r 1000 -S 4096 -d 4000
+start waiting "$VERBCAST_BUILD/tests/apps/bin/member" -m 239.1.5.1 -r 1000 -S 4096 -w
+idle=$(pid idle)
+wait_for 10 'both are members' members_are 239.1.5.1 2
+run "$VERBCAST_BUILD/tests/apps/bin/member" -m 239.1.5.1 -s 1000 -S 4096
+alive idle || fail 'the sleeper does not sleep'
+wait_for 3 'the sleeper has all of it without having polled' \
+	eval "[ \"\$(delivered 239.1.5.1 $idle)\" = 1000 ]"
+alive idle || say 'the sleeper has woken meanwhile; this shows less'
+ended waiting 20
+ended idle 20
+quiet waiting idle
+site_end

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# pyverbs' own suite, as Debian has it: protection domains, devices and the three
+# multicast tests of rdma_cm, every one of them run and none skipped. A suite that skips
+# everything says OK, too.
+# ctest: TIMEOUT 240
+. "$VERBCAST_SOURCE/tests/harness/site.sh"
+site_begin
+suite=$VERBCAST_SOURCE/build/pyverbs
+[ -e "$suite/tests/run_tests.py" ] || skip 'no pyverbs tests here; scripts/bootstrap test brings them'
+python3 -c 'import pyverbs.device' 2>/dev/null || skip 'python3-pyverbs is not installed'
+
+multicast=tests.test_rdmacm.CMTestCase.test_rdmacm_async
+cd "$suite" || exit 1
+
+# suite NAME COUNT TEST...: they all pass, and there are at least so many.
+suite()
+{
+	local name=$1 count=$2 ran
+
+	shift 2
+	say "$name"
+	start "$name" python3 tests/run_tests.py -v "$@"
+	ended "$name" 60
+	# unittest reports on its standard error.
+	ran=$(sed -n 's/^Ran \([0-9]*\) tests\? in .*/\1/p' "$site_work/$name.err")
+	[ "${ran:-0}" -ge "$count" ] || fail "$name: ${ran:-no} tests ran, not $count"
+	[ "$(tail -n 1 "$site_work/$name.err")" = OK ] || fail "$name: $(tail -n 1 "$site_work/$name.err")"
+	grep -i 'skipped' "$site_work/$name.err" && fail "$name: skipped some"
+	grep -cE ' \.\.\. ok$' "$site_work/$name.err"
+}
+
+suite pd 4 tests.test_pd
+suite device 13 tests.test_device.DeviceTest
+for round in $(seq "$(count 2 20)"); do
+	suite multicast 3 ${multicast}_multicast_traffic ${multicast}_ex_multicast_traffic \
+		${multicast}_ex_leave_multicast_traffic
+done
+site_end

@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Sourced by the tests of tests/apps: a site of the test's own, programs in it, waiting
+# for what is to happen, and a look afterwards at what was left.
+#
+#	. "$VERBCAST_SOURCE/tests/harness/site.sh"
+#	site_begin
+#	start receiver mckey -m 239.1.2.3 -b 127.0.0.1
+#	wait_for 10 'the receiver is a member' members_are 239.1.2.3 1
+#	run mckey -m 239.1.2.3 -b 127.0.0.1 -s
+#	ended receiver 10
+#	quiet receiver
+#	site_end
+#
+# Programs are started in the background under a name; `verbcast run` becomes them, so
+# the process id is theirs. Only processes started here are ever signalled.
+set -u
+: "${VERBCAST:?}" "${VERBCAST_BUILD:?}" "${VERBCAST_SOURCE:?}"
+
+site_scale=${VERBCAST_SCALE:-check}
+# Waiting is for events, so a limit may be wide: it is reached only by a failure.
+site_slow=1
+case ${VERBCAST_SANITIZE:-} in
+*address* | *thread*) site_slow=4 ;;
+esac
+unset VERBCAST_LOG VERBCAST_SITE LD_PRELOAD LD_LIBRARY_PATH
+export LC_ALL=C
+declare -A site_pid=() site_status=()
+site_done=0
+
+# count CHECK SOAK: how often.
+count()
+{
+	if [ "$site_scale" = soak ]; then echo "$2"; else echo "$1"; fi
+}
+
+skip()
+{
+	echo "skipped: $*"
+	site_done=1
+	exit 77
+}
+
+need()
+{
+	local program
+
+	for program in "$@"; do
+		command -v "$program" >/dev/null || skip "$program is not installed"
+	done
+}
+
+say()
+{
+	echo "-- $*"
+}
+
+fail()
+{
+	local file
+
+	echo "FAILED: $*"
+	echo "   at: ${BASH_SOURCE[1]##*/}:${BASH_LINENO[0]}${BASH_LINENO[1]:+, called from line ${BASH_LINENO[1]}}"
+	for file in "$site_work"/*.out "$site_work"/*.err; do
+		[ -s "$file" ] || continue
+		echo "--- ${file##*/}"
+		tail -n 20 "$file"
+	done
+	sanitizer_reports
+	echo "--- status"
+	timeout 10 "$VERBCAST" status 2>&1
+	site_done=1
+	exit 1
+}
+
+sanitizer_reports()
+{
+	local file found=1
+
+	for file in "$site_work"/sanitizer.*; do
+		[ -s "$file" ] || continue
+		echo "--- ${file##*/}"
+		head -n 80 "$file"
+		found=0
+	done
+	return $found
+}
+
+# Signals only children of this script, and the daemons it has seen.
+site_cleanup()
+{
+	local status=$? name pid
+
+	trap - EXIT
+	for name in "${!site_pid[@]}"; do
+		kill -KILL "${site_pid[$name]}" 2>/dev/null
+	done
+	timeout 10 "$VERBCAST" stop >/dev/null 2>&1
+	for pid in $(site_daemons); do
+		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = verbcastd ] && kill "$pid" 2>/dev/null
+	done
+	rm -rf "$site_work"
+	if [ $site_done = 0 ] && [ $status = 0 ]; then
+		echo "FAILED: the test ended without site_end"
+		status=1
+	fi
+	exit $status
+}
+
+site_begin()
+{
+	local log
+
+	need jq timeout
+	[ -x "$VERBCAST" ] || skip "$VERBCAST is not built"
+	site_work=$(mktemp -d "${TMPDIR:-/tmp}/verbcast-test.XXXXXX")
+	chmod 0755 "$site_work"
+	# What a daemon or a quiet library would have said to nobody.
+	log=log_path=$site_work/sanitizer
+	export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}$log
+	export UBSAN_OPTIONS=${UBSAN_OPTIONS:+$UBSAN_OPTIONS:}$log
+	export TSAN_OPTIONS=${TSAN_OPTIONS:+$TSAN_OPTIONS:}$log
+	mkdir -m 0700 "$site_work/runtime"
+	export VERBCAST_RUNTIME_DIR=$site_work/runtime
+	trap site_cleanup EXIT
+	trap 'exit 1' INT TERM
+}
+
+# within SECONDS COMMAND...: whether the command succeeds in time.
+within()
+{
+	local end=$(($(date +%s%N) + $1 * site_slow * 1000000000))
+
+	shift
+	until "$@"; do
+		[ "$(date +%s%N)" -lt $end ] || return 1
+		sleep 0.02
+	done
+}
+
+# wait_for SECONDS WHAT COMMAND...
+wait_for()
+{
+	local limit=$1 what=$2
+
+	shift 2
+	within "$limit" "$@" || fail "not within $limit s: $what"
+}
+
+# start NAME PROGRAM ARGUMENT...: through `verbcast run`, in the background.
+start()
+{
+	start_with "$1" "$VERBCAST" run ${site_run:-} -- "${@:2}"
+}
+
+# start_with NAME COMMAND...: any command, in the background.
+start_with()
+{
+	local name=$1
+
+	shift
+	"$@" >"$site_work/$name.out" 2>"$site_work/$name.err" </dev/null &
+	site_pid[$name]=$!
+	unset "site_status[$name]"
+}
+
+pid()
+{
+	echo "${site_pid[$1]}"
+}
+
+alive()
+{
+	kill -0 "${site_pid[$1]}" 2>/dev/null
+}
+
+gone()
+{
+	! alive "$1"
+}
+
+# ended NAME SECONDS [STATUS]: it ends in time, by itself, with that status.
+ended()
+{
+	local name=$1 want=${3:-0}
+
+	within "$2" gone "$name" || fail "$name has not ended within $2 s"
+	wait "${site_pid[$name]}"
+	site_status[$name]=$?
+	unset "site_pid[$name]"
+	[ "${site_status[$name]}" = "$want" ] ||
+		fail "$name ended with ${site_status[$name]}, not $want"
+}
+
+# killed NAME [SIGNAL]
+killed()
+{
+	kill "-${2:-KILL}" "${site_pid[$1]}"
+	within 10 gone "$1" || fail "$1 survives SIG${2:-KILL}"
+	wait "${site_pid[$1]}" 2>/dev/null
+	unset "site_pid[$1]"
+}
+
+# run PROGRAM ARGUMENT...: through `verbcast run`, to its end, which must be good.
+run()
+{
+	timeout "$((60 * site_slow))" "$VERBCAST" run ${site_run:-} -- "$@" \
+		>"$site_work/run.out" 2>"$site_work/run.err" </dev/null ||
+		fail "$* ended with $?"
+	[ ! -s "$site_work/run.err" ] || fail "$* says on its standard error what it should not"
+}
+
+said()
+{
+	grep -qE -- "$2" "$site_work/$1.out"
+}
+
+# says NAME PATTERN: its standard output has such a line.
+says()
+{
+	said "$1" "$2" || fail "$1 does not say: $2"
+}
+
+# quiet NAME...: nothing on its standard error.
+quiet()
+{
+	local name
+
+	for name in "$@"; do
+		[ ! -s "$site_work/$name.err" ] ||
+			fail "$name says on its standard error what it should not"
+	done
+}
+
+# status FILTER [JQ-ARGUMENT...]: the site's status through jq, raw. Notes its daemon.
+status()
+{
+	local json
+
+	json=$(timeout 20 "$VERBCAST" status --json 2>"$site_work/status.err") || return 1
+	jq -r '.pid // empty' <<<"$json" >>"$site_work/daemons"
+	jq -r "${@:2}" "$1" <<<"$json"
+}
+
+mgid()
+{
+	case $1 in
+	*:*) echo "$1" ;;
+	*) echo "::ffff:$1" ;;
+	esac
+}
+
+# group_members GROUP FILTER: the filter's value for every member of the group's.
+group_members()
+{
+	status '.groups[] | select(.mgid == $mgid) | .members[] | '"$2" \
+		--arg mgid "$(mgid "$1")"
+}
+
+# attached GROUP: how many queue pairs are attached.
+attached()
+{
+	group_members "$1" 'select(.state == "attached") | .qpn' | wc -l
+}
+
+members_are()
+{
+	[ "$(attached "$1")" = "$2" ]
+}
+
+# delivered GROUP PID: how much each of its queue pairs got, one a line.
+delivered()
+{
+	status '.groups[] | select(.mgid == $mgid) | .members[] | select(.pid == $pid) |
+		.delivered' --arg mgid "$(mgid "$1")" --argjson pid "$2" | sort -n
+}
+
+# dropped GROUP PID: the reasons and counts of its members' drops, one a line.
+dropped()
+{
+	status '.groups[] | select(.mgid == $mgid) | .members[] | select(.pid == $pid) |
+		.drops | to_entries[] | select(.value > 0) | "\(.key) \(.value)"' \
+		--arg mgid "$(mgid "$1")" --argjson pid "$2"
+}
+
+# got GROUP PID COUNT [QPS]: each of its queue pairs got exactly that, and lost nothing.
+got()
+{
+	local group=$1 pid=$2 count=$3 qps=${4:-1} have lost
+
+	have=$(delivered "$group" "$pid")
+	[ "$have" = "$(yes "$count" | head -n "$qps")" ] ||
+		fail "process $pid in $group got $(echo ${have:-nothing}), not $qps times $count"
+	lost=$(dropped "$group" "$pid")
+	[ -z "$lost" ] || fail "process $pid in $group lost: $lost"
+}
+
+site_daemon()
+{
+	status .pid
+}
+
+# Every daemon that `status` has seen in this test.
+site_daemons()
+{
+	sort -u "$site_work/daemons" 2>/dev/null
+}
+
+process_gone()
+{
+	! kill -0 "$1" 2>/dev/null || [ "$(cut -d' ' -f3 "/proc/$1/stat" 2>/dev/null)" = Z ]
+}
+
+# Processes of ours, by name, that were given this test's runtime directory.
+site_processes()
+{
+	local file pid
+
+	for file in /proc/[0-9]*/comm; do
+		pid=${file#/proc/}
+		pid=${pid%/comm}
+		case $(cat "$file" 2>/dev/null) in
+		verbcast*)
+			grep -qzF "$site_work/" "/proc/$pid/environ" "/proc/$pid/cmdline" \
+				2>/dev/null && echo "$pid $(tr '\0' ' ' <"/proc/$pid/cmdline")"
+			;;
+		esac
+	done
+}
+
+no_site_processes()
+{
+	[ -z "$(site_processes)" ]
+}
+
+runtime_is_empty()
+{
+	[ -z "$(ls -A "$VERBCAST_RUNTIME_DIR" 2>/dev/null)" ]
+}
+
+# Nothing of the site is left: no process, no file.
+nothing_left()
+{
+	local pid
+
+	for pid in $(site_daemons); do
+		wait_for 10 "verbcastd $pid is gone" process_gone "$pid"
+	done
+	within 10 no_site_processes || fail "left running: $(site_processes)"
+	within 10 runtime_is_empty || fail "left in the runtime directory: $(ls -A "$VERBCAST_RUNTIME_DIR")"
+}
+
+# site_end [dead]: ends the site, and the test. Every program must have ended before;
+# dead: there need be no daemon any more to stop.
+site_end()
+{
+	local name
+
+	for name in "${!site_pid[@]}"; do
+		fail "$name (process ${site_pid[$name]}) has not ended"
+	done
+	status .pid >/dev/null 2>&1
+	timeout 20 "$VERBCAST" stop >"$site_work/stop.out" 2>&1 ||
+		[ "${1:-}" = dead ] || fail "verbcast stop: $(cat "$site_work/stop.out")"
+	nothing_left
+	sanitizer_reports && fail "a sanitizer has found something"
+	site_done=1
+}
