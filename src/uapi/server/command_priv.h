@@ -39,7 +39,7 @@ struct uapi_client {
 	uint32_t slot;                /* of the process; ib_ucontext.process */
 	bool privileged;              /* runs as root: may bind low ports */
 	struct uapi_handles *handles; /* created by verbs_client_open, freed by its close */
-	uint32_t mcast_aliases; /* verbs: (QP, GID, LID) beyond a (QP, GID)'s first */
+	uint32_t mcast_aliases; /* verbs: pairs beyond the first of a QP and group */
 	void *cm;               /* cm_cmd.c's own */
 };
 

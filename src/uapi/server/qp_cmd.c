@@ -3,8 +3,8 @@
  * Queue pairs of a process and the groups they are attached to.
  *
  * As in uverbs, the server keeps a list of (GID, LID) a queue pair (spec/kernel 1.5): an
- * exact pair attached again is granted without asking anybody, a detach needs the exact
- * pair, and a queue pair is not destroyed while one is listed.
+ * exact pair attached again is granted with nothing done, a detach needs the exact pair,
+ * and a queue pair is not destroyed while one is listed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 struct verbs_qp {
 	struct ib_qp *ib;
-	struct hash mcast;      /* struct verbs_mcast by (GID, LID) */
+	struct hash mcast;      /* struct verbs_mcast by GID */
 	struct list mcast_list; /* the same, in order of attach */
 };
 
@@ -26,7 +26,6 @@ struct verbs_mcast {
 	struct list link;
 	union ib_gid gid;
 	uint16_t lid;
-	bool alias; /* another LID of a group that was attached before */
 };
 
 static struct verbs_qp *qp_find(struct uapi_client *c, uint32_t handle)
@@ -36,42 +35,52 @@ static struct verbs_qp *qp_find(struct uapi_client *c, uint32_t handle)
 
 /* -- groups ------------------------------------------------------------------------- */
 
-static uint32_t mcast_hash(const union ib_gid *gid, uint16_t lid)
+static uint32_t mcast_hash(const union ib_gid *gid)
 {
-	return hash_bytes(lid, gid->raw, sizeof(gid->raw));
+	return hash_bytes(0, gid->raw, sizeof(gid->raw));
 }
 
+/* The pair, or with `any_lid` any pair of the group. */
 static struct verbs_mcast *mcast_find(struct verbs_qp *qp, const union ib_gid *gid,
-				      uint16_t lid)
+				      uint16_t lid, bool any_lid)
 {
-	uint32_t value = mcast_hash(gid, lid);
+	uint32_t value = mcast_hash(gid);
 
 	hash_for_each_match(node, &qp->mcast, value) {
 		struct verbs_mcast *m = container_of(node, struct verbs_mcast, node);
 
-		if (m->lid == lid && gid_equal(m->gid.raw, gid->raw))
+		if ((any_lid || m->lid == lid) && gid_equal(m->gid.raw, gid->raw))
 			return m;
 	}
 	return NULL;
 }
 
-static void mcast_remove(struct uapi_client *c, struct verbs_qp *qp,
-			 struct verbs_mcast *m)
+/* Take the pair off the list, and leave the group with its last pair: the device counts
+ * a group once, whatever LIDs it was attached by (spec/kernel 1.4, 7.1). Off the list
+ * first: it stays off whatever the core answers (1.5). */
+static int mcast_remove(struct uapi_client *c, struct verbs_qp *qp, struct verbs_mcast *m)
 {
-	if (m->alias)
-		c->mcast_aliases--;
+	union ib_gid gid = m->gid;
+	uint16_t lid = m->lid;
+
 	hash_remove(&qp->mcast, &m->node);
 	list_remove(&m->link);
 	free(m);
+	if (mcast_find(qp, &gid, 0, true)) {
+		c->mcast_aliases--;
+		return 0;
+	}
+	return ib_detach_mcast(qp->ib, &gid, lid);
 }
 
-static void mcast_fill(struct uapi_attach_reply *rep, const struct ib_mcast_info *info,
-		       bool again)
+/* A further LID of a group that is attached already. The device's limits do not count
+ * these, so a limit of our own does. */
+static int take_alias(struct uapi_client *c)
 {
-	rep->entry = info->entry;
-	rep->counters = info->counters;
-	rep->generation = info->generation;
-	rep->again = again;
+	if (c->mcast_aliases >= c->limits->max_objects_per_client)
+		return -ENOMEM;
+	c->mcast_aliases++;
+	return 0;
 }
 
 /* Attach, and learn what the process's engine must know of it. */
@@ -90,9 +99,9 @@ static int attach(struct ib_qp *qp, union ib_gid *gid, uint16_t lid,
 }
 
 static int attach_new(struct uapi_client *c, struct verbs_qp *qp, union ib_gid *gid,
-		      uint16_t lid, struct uapi_attach_reply *rep)
+		      uint16_t lid, struct ib_mcast_info *info)
 {
-	struct ib_mcast_info info;
+	bool alias = mcast_find(qp, gid, 0, true);
 	struct verbs_mcast *m;
 	int r;
 
@@ -104,22 +113,15 @@ static int attach_new(struct uapi_client *c, struct verbs_qp *qp, union ib_gid *
 		return -ENOMEM;
 	m->gid = *gid;
 	m->lid = lid;
-	m->alias = ib_describe_mcast(qp->ib, gid, &info) == 0;
-	/* The device's limits do not count these. */
-	if (m->alias && c->mcast_aliases >= c->limits->max_objects_per_client) {
-		free(m);
-		return -ENOMEM;
-	}
-	r = attach(qp->ib, gid, lid, &info);
+	r = attach(qp->ib, gid, lid, info);
+	if (r == 0 && alias)
+		r = take_alias(c);
 	if (r < 0) {
 		free(m);
 		return r;
 	}
-	if (m->alias)
-		c->mcast_aliases++;
-	hash_insert(&qp->mcast, &m->node, mcast_hash(gid, lid));
+	hash_insert(&qp->mcast, &m->node, mcast_hash(gid));
 	list_append(&qp->mcast_list, &m->link);
-	mcast_fill(rep, &info, m->alias);
 	return 0;
 }
 
@@ -127,10 +129,10 @@ int verbs_attach_mcast(struct uapi_client *c, const void *request, void *reply,
 		       struct uapi_fds *fds)
 {
 	const struct uapi_mcast *req = request;
+	struct uapi_attach_reply *rep = reply;
 	struct verbs_qp *qp = qp_find(c, req->qp);
 	struct ib_mcast_info info;
 	union ib_gid gid;
-	bool again;
 	int r;
 
 	if (!qp)
@@ -138,14 +140,17 @@ int verbs_attach_mcast(struct uapi_client *c, const void *request, void *reply,
 	if (req->reserved)
 		return -EINVAL;
 	memcpy(gid.raw, req->gid, sizeof(gid.raw));
-	if (!mcast_find(qp, &gid, req->lid))
-		return attach_new(c, qp, &gid, req->lid, reply);
-	again = ib_describe_mcast(qp->ib, &gid, &info) == 0;
-	/* Listed, but its group went with another LID's detach: make it true again. */
-	r = again ? 0 : attach(qp->ib, &gid, req->lid, &info);
-	if (r == 0)
-		mcast_fill(reply, &info, again);
-	return r;
+	rep->again = mcast_find(qp, &gid, req->lid, false) != NULL;
+	if (rep->again)
+		r = ib_describe_mcast(qp->ib, &gid, &info);
+	else
+		r = attach_new(c, qp, &gid, req->lid, &info);
+	if (r < 0)
+		return r;
+	rep->entry = info.entry;
+	rep->counters = info.counters;
+	rep->generation = info.generation;
+	return 0;
 }
 
 int verbs_detach_mcast(struct uapi_client *c, const void *request, void *reply,
@@ -161,12 +166,8 @@ int verbs_detach_mcast(struct uapi_client *c, const void *request, void *reply,
 	if (req->reserved)
 		return -EINVAL;
 	memcpy(gid.raw, req->gid, sizeof(gid.raw));
-	m = mcast_find(qp, &gid, req->lid);
-	if (!m)
-		return -EINVAL;
-	/* Off the list first: it stays off whatever the core answers (spec/kernel 1.5). */
-	mcast_remove(c, qp, m);
-	return ib_detach_mcast(qp->ib, &gid, req->lid);
+	m = mcast_find(qp, &gid, req->lid, false);
+	return m ? mcast_remove(c, qp, m) : -EINVAL;
 }
 
 /* -- queue pairs -------------------------------------------------------------------- */
@@ -220,15 +221,10 @@ static int read_init_attr(struct uapi_client *c, const struct uapi_create_qp *re
 
 static void qp_destroy(struct uapi_client *c, struct verbs_qp *qp)
 {
-	while (!list_empty(&qp->mcast_list)) {
-		struct verbs_mcast *m =
-			container_of(qp->mcast_list.next, struct verbs_mcast, link);
-		union ib_gid gid = m->gid;
-		uint16_t lid = m->lid;
-
-		mcast_remove(c, qp, m);
-		(void)ib_detach_mcast(qp->ib, &gid, lid);
-	}
+	while (!list_empty(&qp->mcast_list))
+		(void)mcast_remove(
+			c, qp,
+			container_of(qp->mcast_list.next, struct verbs_mcast, link));
 	(void)ib_destroy_qp(qp->ib);
 	hash_fini(&qp->mcast);
 	free(qp);
