@@ -67,7 +67,7 @@ wrong()
 	shift
 	timeout 30 "$VERBCAST" "$@" >"$site_work/cli.out" 2>"$site_work/cli.err" </dev/null
 	status=$?
-	[ $status != 0 ] && [ $status -lt 124 -o $status = 126 -o $status = 127 ] ||
+	[ $status != 0 ] && [ $status != 124 ] && [ $status -lt 128 ] ||
 		fail "verbcast $*: exit status $status"
 	[ ! -s "$site_work/cli.out" ] || fail "verbcast $*: an error on standard output"
 	lines=$(wc -l <"$site_work/cli.err")

@@ -26,6 +26,7 @@ MAY_USE = {
     "uapi": "base",
     "uapi_client": "uapi base",
     "uapi_server": "uapi core_cm core_verbs loop base",
+    "site": "uapi shm base",
 }
 # Not layers, but folders of src/ whose programs are loaded into foreign processes.
 SHIMS_MAY_USE = "uapi_client uapi engine shm wire base"
