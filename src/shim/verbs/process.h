@@ -40,8 +40,8 @@ int vc_rpc(unsigned int op, const void *req, size_t reqlen, void *rep, size_t re
 
 /* The same, refused with -ENODEV unless `generation` is the one connected: a handle of
  * an older one must never reach a new verbcastd, to which it may name something else. */
-int vc_rpc_in(unsigned int generation, unsigned int op, const void *req, size_t reqlen, void *rep,
-	      size_t replen);
+int vc_rpc_in(unsigned int generation, unsigned int op, const void *req, size_t reqlen,
+	      void *rep, size_t replen);
 
 /*
  * Handlers of librdmacm; NULL takes one back. They are called by the event thread, with
@@ -54,7 +54,8 @@ int vc_rpc_in(unsigned int generation, unsigned int op, const void *req, size_t 
  * down: the generation is over because verbcastd died: device removal for every bound
  *       id. Once a generation, after its last cm event. Not called after a fork.
  */
-void vc_set_cm_handler(void (*fn)(const struct uapi_cm_event *event, void *arg), void *arg);
+void vc_set_cm_handler(void (*fn)(const struct uapi_cm_event *event, void *arg),
+		       void *arg);
 void vc_set_down_handler(void (*fn)(unsigned int generation, void *arg), void *arg);
 
 /*

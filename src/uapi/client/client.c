@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -262,6 +263,15 @@ void uapi_connection_close(struct uapi_connection *c)
 int uapi_connection_fd(const struct uapi_connection *c)
 {
 	return c->fd;
+}
+
+bool uapi_connection_alive(const struct uapi_connection *c)
+{
+	struct pollfd p = { .fd = c->fd };
+
+	if (atomic_load(&c->dead))
+		return false;
+	return poll(&p, 1, 0) == 0; /* asked for nothing, so it tells of hang-up only */
 }
 
 int uapi_event_read(int event_fd, unsigned int *ret_op, void *body, size_t room,

@@ -10,6 +10,7 @@
 #ifndef UAPI_CLIENT_CLIENT_H
 #define UAPI_CLIENT_CLIENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,6 +47,9 @@ void uapi_connection_close(struct uapi_connection *c);
 
 /* The control socket; stays the connection's. */
 int uapi_connection_fd(const struct uapi_connection *c);
+
+/* Whether verbcastd holds its end, as far as can be seen without asking. */
+bool uapi_connection_alive(const struct uapi_connection *c);
 
 /* One message out and one back. */
 struct uapi_call {

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Address handles: this process's alone, verbcastd knows none. */
+#ifndef SHIM_VERBS_AH_H
+#define SHIM_VERBS_AH_H
+
+#include "engine/engine.h"
+#include "process_priv.h"
+
+/* Created by ibv_create_ah, freed by ibv_destroy_ah. The engine finds its own part
+ * behind the public one. */
+struct verbs_ah {
+	struct engine_verbs_ah ah;
+	struct process *process; /* a reference */
+};
+
+static inline struct verbs_ah *ah_of(const struct ibv_ah *ah)
+{
+	return (struct verbs_ah *)ah;
+}
+
+#endif

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Opening and closing a device. A device of an older generation is looked up by name in
+ * the current one: what a list of before a fork, or before verbcastd died, shows can be
+ * opened afterwards.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "shim/export.h"
+#include "context.h"
+
+#define COMPLETION_VECTORS 1
+
+static int handle_open(struct device_context *c)
+{
+	struct uapi_open_device req = { .index = c->device->index };
+	struct uapi_handle_reply rep;
+	int r;
+
+	r = process_rpc(c->process, UAPI_OPEN_DEVICE, &req, sizeof(req), &rep,
+			sizeof(rep));
+	if (r < 0)
+		return r;
+	c->handle = rep.handle;
+	return 0;
+}
+
+static void public_init(struct device_context *c, int cmd_fd)
+{
+	struct ibv_context *context = &c->verbs.context;
+
+	context_fill_ops(&c->verbs);
+	c->verbs.sz = sizeof(c->verbs);
+	context->abi_compat = __VERBS_ABI_IS_EXTENDED;
+	context->device = &c->device->ibv;
+	context->cmd_fd = cmd_fd;
+	context->async_fd = c->async.fd;
+	context->num_comp_vectors = COMPLETION_VECTORS;
+	pthread_mutex_init(&context->mutex, NULL);
+}
+
+/* Takes over the references. `cmd_fd` is a duplicate, since programs duplicate it, hand
+ * it around and look at it, and each context of them is to have its own. */
+static int context_create(struct process *p, struct verbs_device *d,
+			  struct device_context **ret)
+{
+	struct device_context *c;
+	int cmd_fd, r;
+
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	c->process = p;
+	c->device = d;
+	r = async_init(&c->async);
+	if (r < 0)
+		goto free_context;
+	cmd_fd = fcntl(uapi_connection_fd(p->connection), F_DUPFD_CLOEXEC, 0);
+	if (cmd_fd < 0) {
+		r = -errno;
+		goto fini_async;
+	}
+	r = handle_open(c);
+	if (r < 0)
+		goto close_fd;
+	public_init(c, cmd_fd);
+	pthread_mutex_lock(&p->lock);
+	list_append(&p->contexts, &c->link);
+	pthread_mutex_unlock(&p->lock);
+	*ret = c;
+	return 0;
+
+close_fd:
+	close(cmd_fd);
+fini_async:
+	async_fini(&c->async);
+free_context:
+	free(c);
+	return r;
+}
+
+static struct ibv_context *open_found(struct process *p, struct verbs_device *d)
+{
+	struct device_context *c = NULL;
+	int r = -ENODEV;
+
+	if (d)
+		r = context_create(p, d, &c);
+	if (r == 0)
+		return &c->verbs.context;
+	if (d)
+		device_put(d);
+	process_put(p);
+	return null_errno(r);
+}
+
+VC_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
+{
+	struct verbs_device *d = device_of(device);
+	struct process *p;
+	int r;
+
+	p = process_get(&r);
+	if (!p)
+		return null_errno(r);
+	return open_found(p, d->generation == p->generation
+				     ? device_ref(d)
+				     : device_find(p, device->name));
+}
+
+VC_EXPORT struct ibv_context *vc_open_index(unsigned int index)
+{
+	struct process *p;
+	int r;
+
+	p = process_get(&r);
+	if (!p)
+		return null_errno(r);
+	return open_found(p, device_at(p, index));
+}
+
+VC_EXPORT int ibv_close_device(struct ibv_context *context)
+{
+	struct device_context *c = context_of(context);
+	struct process *p = c->process;
+
+	process_release_rpc(p, UAPI_CLOSE_DEVICE, c->handle);
+	pthread_mutex_lock(&p->lock);
+	list_remove(&c->link);
+	pthread_mutex_unlock(&p->lock);
+	async_fini(&c->async);
+	close(context->cmd_fd);
+	pthread_mutex_destroy(&context->mutex);
+	device_put(c->device);
+	free(c);
+	process_put(p);
+	return 0;
+}
