@@ -100,7 +100,8 @@ unsigned int engine_turn(struct engine *engine);
 int engine_wait(struct engine *engine, uint32_t *seen, int timeout_ms);
 /* The value to start `seen` from; take it before checking for what one waits for. */
 uint32_t engine_wait_prepare(struct engine *engine);
-/* Wake the process's own waiters (a completion event was queued by another thread). */
+/* Wake the process's own waiters (a completion event was queued by another thread).
+ * Takes no lock: the one call that is right inside cq_event and async_event. */
 void engine_wake(struct engine *engine);
 
 /*
