@@ -2,7 +2,6 @@
 """Our three libraries export what the distribution's do and what their lists say, no
 more; they need libc alone; and what is still a stub is declared as one."""
 import pathlib
-import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
@@ -17,8 +16,8 @@ NEEDED = {
 
 
 def listed(soname):
-    """name@node -> (default, type, kind), as the generator wrote them; patterns apart."""
-    symbols, patterns = {}, []
+    """name@node -> (default, type, kind), as the generator wrote them."""
+    symbols = {}
     text = (elf.LISTS / f"{soname.split('.')[0]}.exports").read_text()
     for line in text.split("\n"):
         if not line:
@@ -27,11 +26,8 @@ def listed(soname):
         name, _, node = where.partition("@")
         default, node = node.startswith("@"), node.lstrip("@")
         at = f"{name}@{node}" if node else name
-        if "*" in name:
-            patterns.append(re.compile(re.escape(at).replace(r"\*", ".*") + "$"))
-        else:
-            symbols[at] = (default, kind_of_symbol, kind)
-    return symbols, patterns
+        symbols[at] = (default, kind_of_symbol, kind)
+    return symbols
 
 
 def compare_with_installed(report, soname, ours):
@@ -50,7 +46,7 @@ def compare_with_installed(report, soname, ours):
 
 
 def compare_with_list(report, soname, ours):
-    symbols, patterns = listed(soname)
+    symbols = listed(soname)
     for at, (default, kind_of_symbol, _) in symbols.items():
         mine = ours.get(at)
         report.check(mine is not None, f"{soname}: {at} is listed and not exported")
@@ -60,13 +56,12 @@ def compare_with_list(report, soname, ours):
         # A private symbol may be linked with at the newest node alone.
         report.check(mine.default == default, f"{soname}: {at} is default or is not")
     for at in ours:
-        report.check(at in symbols or any(p.match(at) for p in patterns),
-                     f"{soname}: {at} is exported and not listed")
+        report.check(at in symbols, f"{soname}: {at} is exported and not listed")
 
 
 def compare_stubs(report, soname, ours):
     """A stub is weak (exports/stub.h). Aliases at older nodes tell nothing."""
-    symbols, _ = listed(soname)
+    symbols = listed(soname)
     stubs = []
     for at, (default, _, kind) in symbols.items():
         if at not in ours or (not default and "PRIVATE" in at):

@@ -141,9 +141,8 @@ $1 == "alone" {
 	if (node == "base") {
 		add_export(name, "", "")
 		own(name)
-	} else if (name ~ /\*$/ && node in parent) {
-		members[node] = members[node] "\t\t" name ";\n"
-		print name "@@" node, "FUNC func" > exports
+	} else if (node in parent) {
+		define(name, node)
 	} else if (node ~ /^[0-9]+\+?$/) {
 		define_private(name, node)
 	} else if (sub(/^@@/, "", node) && (prefix node) in parent) {
