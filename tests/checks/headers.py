@@ -10,13 +10,11 @@ import tree
 def command_for(commands, header, layer_of):
     if header.parent in layer_of:
         return tree.layer_command(commands, layer_of[header.parent])
-    # The nearest source: one beside it, else one below its folder.
-    for source, command in commands.items():
-        if source.parent == header.parent:
-            return command
-    for source, command in commands.items():
-        if header.parent in source.parents:
-            return command
+    # The nearest source: in the same folder, else below it, else beside it.
+    for folder in (header.parent, header.parent.parent):
+        for source, command in commands.items():
+            if folder in source.parents and folder not in (tree.SOURCE, tree.SOURCE / "src"):
+                return command
     return None
 
 

@@ -20,7 +20,8 @@ RULES = [
      "nobody but base/clock asks for the time"),
     (r"(?<!asm )(?<!__asm__ )\bvolatile\b(?!\s+sig_atomic_t)", "src/", "$^",
      "between threads and processes it is <stdatomic.h>"),
-    (r"\b(exit|abort|_exit)\(", "src/(shim|engine|shm|wire|base|uapi/client)/", "$^",
+    (r"\b(exit|abort|_exit)\(", "src/(shim|engine|shm|wire|base|uapi/client)/",
+     r"src/engine/lock\.c", # debug builds, where locks are taken out of order
      "a library never ends its host"),
     (r"\bsleep\(\d|\busleep\(", "tests/(unit|stress)/", "$^", "a test waits for an event"),
     (r"[ \t]+$", ".*", "$^", "space at the end of a line"),
