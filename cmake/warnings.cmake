@@ -12,4 +12,7 @@ add_compile_options(
 	-Wall -Wextra -Werror -Wmissing-prototypes -Wstrict-prototypes
 	-Wwrite-strings -Wshadow -Wold-style-definition -Wredundant-decls
 	-Wformat=2 -Wundef -Wno-unused-parameter -fno-strict-aliasing)
+# A shim's thread-local variables lie in the static block: else each access may call into
+# the loader, which the shim would then need besides libc.
+add_compile_options(-ftls-model=initial-exec)
 add_compile_definitions(_GNU_SOURCE VERBCAST_VERSION="${PROJECT_VERSION}")
