@@ -40,6 +40,36 @@ static void public_init(struct device_context *c, int cmd_fd)
 	context->async_fd = c->async.fd;
 	context->num_comp_vectors = COMPLETION_VECTORS;
 	pthread_mutex_init(&context->mutex, NULL);
+	list_init(&c->objects);
+}
+
+void context_adopt(struct ibv_context *context, struct context_object *object,
+		   void (*orphan)(struct context_object *object))
+{
+	object->orphan = orphan;
+	pthread_mutex_lock(&context->mutex);
+	list_prepend(&context_of(context)->objects, &object->link);
+	pthread_mutex_unlock(&context->mutex);
+}
+
+void context_disown(struct ibv_context *context, struct context_object *object)
+{
+	pthread_mutex_lock(&context->mutex);
+	list_remove(&object->link);
+	pthread_mutex_unlock(&context->mutex);
+}
+
+/* What is left of objects after this is memory, which the program may have leaked. */
+static void orphan_objects(struct device_context *c)
+{
+	if (process_forked(c->process))
+		return;
+	list_for_each_safe(pos, &c->objects) {
+		struct context_object *o = container_of(pos, struct context_object, link);
+
+		list_remove(pos);
+		o->orphan(o);
+	}
 }
 
 /* Takes over the references. `cmd_fd` is a duplicate, since programs duplicate it, hand
@@ -131,6 +161,7 @@ VC_EXPORT int ibv_close_device(struct ibv_context *context)
 	pthread_mutex_lock(&p->lock);
 	list_remove(&c->link);
 	pthread_mutex_unlock(&p->lock);
+	orphan_objects(c);
 	async_fini(&c->async);
 	close(context->cmd_fd);
 	pthread_mutex_destroy(&context->mutex);

@@ -11,6 +11,13 @@
 #include "device.h"
 #include "process_priv.h"
 
+/* What the engine must forget of an object when its device is closed over it, as the
+ * kernel does: a queue pair left behind must not write to memory the program reuses. */
+struct context_object {
+	struct list link; /* in context->objects, guarded by the public mutex */
+	void (*orphan)(struct context_object *object);
+};
+
 /* Created by ibv_open_device, freed by ibv_close_device; holds its device and its
  * generation. Found by the event thread while in process->contexts. */
 struct device_context {
@@ -19,6 +26,7 @@ struct device_context {
 	uint32_t handle;
 	struct async_queue async;
 	struct list link;           /* guarded by process->lock */
+	struct list objects;        /* youngest first, so users before the used */
 	struct verbs_context verbs; /* last: it ends in the public context */
 };
 
@@ -41,6 +49,10 @@ static inline uint32_t port_index(const struct device_context *c, uint32_t port_
 		       ? d->first_port + port_num - 1
 		       : SHM_NONE;
 }
+
+void context_adopt(struct ibv_context *context, struct context_object *object,
+		   void (*orphan)(struct context_object *object));
+void context_disown(struct ibv_context *context, struct context_object *object);
 
 /* ops.c: both tables (spec/userland 2.2, 2.3). */
 void context_fill_ops(struct verbs_context *v);

@@ -42,6 +42,15 @@ static void public_init(struct verbs_cq *cq, struct ibv_context *context,
 	cq_fill_ex(&cq->ex);
 }
 
+static void cq_orphan(struct context_object *object)
+{
+	struct verbs_cq *cq = container_of(object, struct verbs_cq, object);
+
+	engine_cq_destroy(cq->engine);
+	if (cq->ex.channel)
+		channel_forget(channel_of(cq->ex.channel), cq);
+}
+
 /* Publish last: the engine may raise an event as soon as it knows of the queue. */
 static int cq_open(struct verbs_cq *cq, struct ibv_context *context,
 		   const struct ibv_cq_init_attr_ex *attr)
@@ -64,6 +73,7 @@ static int cq_open(struct verbs_cq *cq, struct ibv_context *context,
 	}
 	cq->process = process_ref(p);
 	channel_get(attr->channel, 1);
+	context_adopt(context, &cq->object, cq_orphan);
 	return 0;
 }
 
@@ -158,6 +168,7 @@ static void cq_close(struct verbs_cq *cq)
 	struct ibv_cq *ibv = cq_public(cq);
 	unsigned int events = 0;
 
+	context_disown(ibv->context, &cq->object);
 	engine_cq_destroy(cq->engine);
 	if (ibv->channel)
 		events = channel_forget(channel_of(ibv->channel), cq);

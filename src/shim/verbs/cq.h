@@ -6,7 +6,7 @@
 #include <infiniband/verbs.h>
 
 #include "base/list.h"
-#include "process_priv.h"
+#include "context.h"
 
 /*
  * Created by ibv_create_cq(_ex); named by queue pairs, by its channel while it has
@@ -17,6 +17,7 @@ struct verbs_cq {
 	struct ibv_cq_ex ex;     /* begins as a struct ibv_cq does */
 	struct process *process; /* a reference */
 	struct engine_cq *engine;
+	struct context_object object;
 	struct list ready; /* this and the counts: guarded by the channel's lock */
 	unsigned int events_pending;
 	unsigned int events_fetched;

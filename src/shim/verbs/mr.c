@@ -13,6 +13,7 @@ struct verbs_mr {
 	struct ibv_mr ibv;
 	struct process *process; /* a reference */
 	struct uapi_reg_mr as;   /* as registered last */
+	struct context_object object;
 };
 
 static struct verbs_mr *mr_of(struct ibv_mr *mr)
@@ -46,6 +47,13 @@ static void public_set(struct verbs_mr *mr, struct ibv_pd *pd,
 	mr->ibv.rkey = rep->rkey;
 }
 
+static void mr_orphan(struct context_object *object)
+{
+	struct verbs_mr *mr = container_of(object, struct verbs_mr, object);
+
+	engine_mr_remove(mr->process->engine, mr->ibv.lkey);
+}
+
 static struct ibv_mr *mr_register(struct ibv_pd *pd, const struct uapi_reg_mr *as)
 {
 	struct process *p = process_of(pd->context);
@@ -64,6 +72,7 @@ static struct ibv_mr *mr_register(struct ibv_pd *pd, const struct uapi_reg_mr *a
 	if (r < 0)
 		goto deregister;
 	public_set(mr, pd, as, &rep);
+	context_adopt(pd->context, &mr->object, mr_orphan);
 	return &mr->ibv;
 
 deregister:
@@ -171,8 +180,10 @@ VC_EXPORT int ibv_dereg_mr(struct ibv_mr *ibv)
 	r = process_release_rpc(mr->process, UAPI_DEREG_MR, ibv->handle);
 	if (r < 0)
 		return -r;
-	if (!process_forked(mr->process))
+	if (!process_forked(mr->process)) {
+		context_disown(ibv->context, &mr->object);
 		engine_mr_remove(mr->process->engine, ibv->lkey);
+	}
 	process_put(mr->process);
 	free(mr);
 	return 0;

@@ -106,6 +106,11 @@ static void public_init(struct verbs_qp *qp, struct ibv_context *context,
 	qp->attr.cur_qp_state = IBV_QPS_RESET;
 }
 
+static void qp_orphan(struct context_object *object)
+{
+	engine_qp_destroy(container_of(object, struct verbs_qp, object)->engine);
+}
+
 static int qp_open(struct verbs_qp *qp, struct ibv_context *context,
 		   const struct ibv_qp_init_attr_ex *attr)
 {
@@ -126,6 +131,7 @@ static int qp_open(struct verbs_qp *qp, struct ibv_context *context,
 	if (r < 0)
 		goto destroy_batch;
 	qp->process = process_ref(c->process);
+	context_adopt(context, &qp->object, qp_orphan);
 	return 0;
 
 destroy_batch:
@@ -312,6 +318,7 @@ VC_EXPORT int ibv_destroy_qp(struct ibv_qp *ibv)
 	if (r < 0)
 		return -r;
 	if (!process_forked(qp->process)) {
+		context_disown(ibv->context, &qp->object);
 		engine_qp_destroy(qp->engine);
 		async_forget(context_of(ibv->context), ibv);
 		wait_acks(qp);

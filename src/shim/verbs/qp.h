@@ -6,7 +6,7 @@
 #include <infiniband/verbs.h>
 
 #include "base/list.h"
-#include "process_priv.h"
+#include "context.h"
 
 struct qp_batch;
 
@@ -23,6 +23,7 @@ struct verbs_qp {
 	void *spare[QP_EX_SPARE_SLOTS];
 	struct process *process; /* a reference */
 	struct engine_qp *engine;
+	struct context_object object;
 	struct ibv_qp_cap cap; /* as granted */
 	bool sq_sig_all;
 	uint32_t events_fetched;  /* guarded by the context's async lock */
