@@ -398,7 +398,7 @@ int connection_watch_pidfd(struct connection *c, int pidfd)
 	return 0;
 }
 
-int connection_create(struct uapi_server *s, int fd, pid_t pid)
+int connection_create(struct uapi_server *s, int fd, const struct ucred *who)
 {
 	unsigned int timeout = s->config.limits.hello_timeout_ms;
 	struct connection *c;
@@ -408,7 +408,8 @@ int connection_create(struct uapi_server *s, int fd, pid_t pid)
 	if (!c)
 		return -ENOMEM;
 	c->server = s;
-	c->pid = pid;
+	c->pid = who->pid;
+	c->uid = who->uid;
 	c->fd = fd;
 	c->pidfd = -1;
 	c->event_fd = -1;

@@ -119,7 +119,7 @@ static int admit(struct uapi_server *s, int fd)
 			    (int)who.pid, s->connection_count);
 		return -EUSERS;
 	}
-	return connection_create(s, fd, who.pid);
+	return connection_create(s, fd, &who);
 }
 
 /* Out of descriptors: the caller at the door would be announced for ever. Take it in

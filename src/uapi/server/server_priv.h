@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "base/list.h"
@@ -52,6 +53,7 @@ struct connection {
 	enum connection_state state;
 	bool doomed;
 	pid_t pid; /* as the socket says, in our number space */
+	uid_t uid;
 	int fd;
 	int pidfd;    /* -1: the kernel has none */
 	int event_fd; /* our end; -1: none */
@@ -62,7 +64,7 @@ struct connection {
 	unsigned int event_count;
 };
 
-int connection_create(struct uapi_server *s, int fd, pid_t pid);
+int connection_create(struct uapi_server *s, int fd, const struct ucred *who);
 void connection_destroy(struct connection *c);
 /* Destroy it as soon as the loop turns; `why` goes to the log. */
 void connection_doom(struct connection *c, const char *why);

@@ -101,15 +101,6 @@ static int adopt_pidfd(struct connection *c, const struct uapi_hello *h,
 	return 0;
 }
 
-/* As the socket says: whoever connected it, whatever became of it since. */
-static bool is_root(int fd)
-{
-	struct ucred who = { .uid = (uid_t)-1 };
-	socklen_t bytes = sizeof(who);
-
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes) == 0 && who.uid == 0;
-}
-
 static int open_modules(struct connection *c, struct ib_node *node, uint32_t slot)
 {
 	struct uapi_server *s = c->server;
@@ -121,7 +112,7 @@ static int open_modules(struct connection *c, struct ib_node *node, uint32_t slo
 		.limits = &s->config.limits,
 		.node = node,
 		.slot = slot,
-		.privileged = is_root(c->fd),
+		.privileged = c->uid == 0,
 	};
 	r = verbs_client_open(&c->client);
 	if (!r)

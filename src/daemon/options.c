@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/options.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "shm/limits.h"
+#include "site/paths.h"
+
+#define LINGER_S_DEFAULT 5
+#define LINGER_S_MAX     (365u * 24 * 3600)
+
+/* The option table has to point somewhere; there is one command line. */
+static struct daemon_options parsed;
+static const char *group_name, *ready_fd_text;
+
+static const struct {
+	const char *name, *text;
+	size_t offset;
+	unsigned int value, maximum;
+} server_limits[] = {
+#define LIMIT(field, value, maximum, text) \
+	{ #field, text, offsetof(struct uapi_limits, field), value, maximum },
+#include "daemon/server_limits.def"
+#undef LIMIT
+};
+
+#define SERVER_LIMITS (sizeof(server_limits) / sizeof(server_limits[0]))
+
+static unsigned int *server_limit(struct uapi_limits *limits, size_t n)
+{
+	return (unsigned int *)((char *)limits + server_limits[n].offset);
+}
+
+static int server_limit_set(const char *name, unsigned long value)
+{
+	for (size_t n = 0; n < SERVER_LIMITS; n++) {
+		if (strcmp(server_limits[n].name, name) != 0)
+			continue;
+		if (value > server_limits[n].maximum)
+			return -ERANGE;
+		*server_limit(&parsed.server, n) = (unsigned int)value;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/* NAME=VALUE, or "help". */
+static int set_limit(const char *text, char error[OPTIONS_ERROR_MAX])
+{
+	const char *equals = strchr(text, '=');
+	unsigned long value;
+	char name[64];
+	int r;
+
+	if (!strcmp(text, "help")) {
+		parsed.list_limits = true;
+		return 0;
+	}
+	if (!equals || equals - text >= (int)sizeof(name) ||
+	    options_number(equals + 1, ULONG_MAX, &value) < 0) {
+		snprintf(error, OPTIONS_ERROR_MAX,
+			 "--limit: '%.80s' is not NAME=VALUE (--limit help lists them)",
+			 text);
+		return -EINVAL;
+	}
+	snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
+	r = server_limit_set(name, value);
+	if (r == -EINVAL)
+		r = hca_limit_set(&parsed.hca, name, value);
+	if (r == -EINVAL)
+		snprintf(error, OPTIONS_ERROR_MAX,
+			 "--limit: there is no limit '%s' (--limit help lists them)",
+			 name);
+	else if (r < 0)
+		snprintf(error, OPTIONS_ERROR_MAX,
+			 "--limit: %s cannot be as high as %lu (--limit help tells)",
+			 name, value);
+	return r < 0 ? -EINVAL : 0;
+}
+
+static const struct option_spec specs[] = {
+	{ "site", OPTION_STRING, "NAME", "serve this site (default: default)",
+	  &parsed.site, NULL },
+	{ "foreground", OPTION_FLAG, NULL, "stay with the terminal (the default)",
+	  &parsed.foreground, NULL },
+	{ "background", OPTION_FLAG, NULL, "return when it serves, and go on alone",
+	  &parsed.background, NULL },
+	{ "linger", OPTION_NUMBER, "SECONDS",
+	  "end so long after the last program (default 5)", &parsed.linger_s, NULL },
+	{ "stay", OPTION_FLAG, NULL, "do not end without programs", &parsed.stay, NULL },
+	{ "private", OPTION_FLAG, NULL, "end with the program that is run first",
+	  &parsed.is_private, NULL },
+	{ "limit", OPTION_CALL, "NAME=VALUE", "set a limit; help lists them", NULL,
+	  set_limit },
+	{ "group", OPTION_STRING, "NAME", "let this group of users in, too", &group_name,
+	  NULL },
+	{ "ipv6-multicast", OPTION_FLAG, NULL,
+	  "let rdma_cm join IPv6 groups on RoCE, which Linux does not",
+	  &parsed.ipv6_multicast, NULL },
+	{ "ready-fd", OPTION_STRING, "FD", "write a line there when it serves",
+	  &ready_fd_text, NULL },
+	{ "version", OPTION_FLAG, NULL, "show the release", &parsed.version, NULL },
+	{ "help", OPTION_FLAG, NULL, "show this", &parsed.help, NULL },
+	{ .name = NULL },
+};
+
+void daemon_options_print_help(void)
+{
+	printf("usage: verbcastd [OPTION...]\n\n"
+	       "Serves a site of verbcast. `verbcast run` starts it by itself.\n\n");
+	options_print(specs, stdout);
+}
+
+void daemon_options_print_limits(void)
+{
+	struct hca_limit_info info;
+
+	printf("%-28s %10s %10s\n", "LIMIT", "DEFAULT", "MAXIMUM");
+	for (size_t n = 0; n < SERVER_LIMITS; n++)
+		printf("%-28s %10u %10u  %s\n", server_limits[n].name,
+		       server_limits[n].value, server_limits[n].maximum,
+		       server_limits[n].text);
+	for (unsigned int n = 0; info = hca_limit_info(n), info.name; n++)
+		printf("%-28s %10u %10u  %s\n", info.name, info.value, info.maximum,
+		       info.text);
+}
+
+static int check_group(char *error)
+{
+	struct group *g;
+	unsigned long gid;
+
+	if (!group_name)
+		return 0;
+	g = getgrnam(group_name);
+	if (g)
+		parsed.gid = g->gr_gid;
+	else if (!options_number(group_name, (gid_t)-2, &gid))
+		parsed.gid = (gid_t)gid;
+	else {
+		snprintf(error, OPTIONS_ERROR_MAX, "--group: there is no group '%.80s'",
+			 group_name);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_ready_fd(char *error)
+{
+	unsigned long fd;
+
+	if (!ready_fd_text)
+		return 0;
+	if (options_number(ready_fd_text, INT_MAX, &fd) < 0) {
+		snprintf(error, OPTIONS_ERROR_MAX, "--ready-fd: '%.80s' is no descriptor",
+			 ready_fd_text);
+		return -EINVAL;
+	}
+	parsed.ready_fd = (int)fd;
+	return 0;
+}
+
+static int check(char *error)
+{
+	const char *problem = parsed.site ? site_name_problem(parsed.site) : NULL;
+
+	if (problem) {
+		snprintf(error, OPTIONS_ERROR_MAX, "'%.80s' cannot be a site's name: %s",
+			 parsed.site, problem);
+		return -EINVAL;
+	}
+	if (parsed.foreground && parsed.background) {
+		snprintf(error, OPTIONS_ERROR_MAX,
+			 "--foreground and --background exclude each other");
+		return -EINVAL;
+	}
+	if (parsed.linger_s > LINGER_S_MAX) {
+		snprintf(error, OPTIONS_ERROR_MAX,
+			 "--linger: at most %u seconds; --stay is "
+			 "for ever",
+			 LINGER_S_MAX);
+		return -EINVAL;
+	}
+	return check_group(error) < 0 ? -EINVAL : check_ready_fd(error);
+}
+
+static void set_defaults(void)
+{
+	parsed = (struct daemon_options){
+		.linger_s = LINGER_S_DEFAULT,
+		.ready_fd = -1,
+		.gid = (gid_t)-1,
+	};
+	group_name = NULL;
+	ready_fd_text = NULL;
+	hca_limits_init(&parsed.hca);
+	for (size_t n = 0; n < SERVER_LIMITS; n++)
+		*server_limit(&parsed.server, n) = server_limits[n].value;
+}
+
+int daemon_options_parse(struct daemon_options *o, int argc, char **argv)
+{
+	char error[OPTIONS_ERROR_MAX];
+	int at;
+
+	set_defaults();
+	at = options_parse(specs, argc, argv, error);
+	if (at >= 0 && at < argc) {
+		snprintf(error, sizeof(error), "'%.80s' is one word too many", argv[at]);
+		at = -EINVAL;
+	}
+	if (at < 0 || check(error) < 0) {
+		fprintf(stderr, "verbcastd: %s\nsee verbcastd --help\n", error);
+		return DAEMON_EXIT_USAGE;
+	}
+	*o = parsed;
+	return 0;
+}

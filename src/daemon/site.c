@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/site.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "daemon/status.h"
+#include "daemon/sysfs_tree.h"
+#include "path/roce/roce.h"
+
+#define NODE_NAME      "local"
+#define DEVICE_NAME    "vroce0"
+#define FIRST_GRACE_MS 10000u /* for whoever started us to come */
+
+/* -- what the server asks of a site ------------------------------------------------- */
+
+static int process_open(void *arg, struct ib_node *node, pid_t pid, const char *program,
+			struct uapi_process *ret)
+{
+	struct site *s = arg;
+	int r = slots_open(s->slots, node, pid, program, ret);
+
+	if (!r)
+		log_debug("process %d (%s) has slot %u", (int)pid, program, ret->slot);
+	return r;
+}
+
+static void process_close(void *arg, uint32_t slot)
+{
+	struct site *s = arg;
+	struct slot_view p;
+
+	if (!slots_view(s->slots, slot, &p))
+		return;
+	log_debug("process %d (%s) is gone from slot %u", (int)p.pid, p.program, slot);
+	history_process_ended(&s->history, &p);
+	slots_close(s->slots, slot);
+}
+
+static int map_peer(void *arg, uint32_t asking_slot, uint32_t slot, struct uapi_peer *ret)
+{
+	return slots_map_peer(((struct site *)arg)->slots, asking_slot, slot, ret);
+}
+
+static int publish_log(void *arg, uint32_t slot, int fd)
+{
+	return slots_publish_log(((struct site *)arg)->slots, slot, fd);
+}
+
+static int drained(void *arg, uint32_t asking_slot, uint32_t slot, uint32_t incarnation)
+{
+	return slots_drained(((struct site *)arg)->slots, asking_slot, slot, incarnation);
+}
+
+static int status(void *arg, int *ret_fd, uint64_t *ret_bytes)
+{
+	return status_file(arg, ret_fd, ret_bytes);
+}
+
+/* Not from inside a request: its reply goes first. */
+static void end_soon(struct site *s)
+{
+	s->ending = true;
+	loop_timer_arm(s->end_timer, 0);
+}
+
+static void stop(void *arg)
+{
+	end_soon(arg);
+}
+
+static void presence(void *arg, unsigned int clients, bool ended_private)
+{
+	struct site *s = arg;
+
+	if (s->ending)
+		return;
+	if (ended_private && s->options->is_private)
+		end_soon(s);
+	else if (clients || s->options->stay)
+		loop_timer_disarm(s->end_timer);
+	else
+		loop_timer_arm(s->end_timer, s->options->linger_s * 1000ull);
+}
+
+static struct ib_node *find_node(void *arg, const char *name)
+{
+	struct site *s = arg;
+
+	return !*name || !strcmp(name, ib_node_name(s->node)) ? s->node : NULL;
+}
+
+static const char *site_name(void *arg)
+{
+	return ((struct site *)arg)->paths->name;
+}
+
+static int tables_fd(void *arg)
+{
+	return ((struct site *)arg)->tables_fd;
+}
+
+static uint64_t tables_bytes(void *arg)
+{
+	return sizeof(struct shm_tables);
+}
+
+static const struct uapi_site_ops site_ops = {
+	.process_open = process_open,
+	.process_close = process_close,
+	.map_peer = map_peer,
+	.publish_log = publish_log,
+	.drained = drained,
+	.status = status,
+	.stop = stop,
+	.presence = presence,
+	.find_node = find_node,
+	.site_name = site_name,
+	.tables_fd = tables_fd,
+	.tables_bytes = tables_bytes,
+};
+
+/* -- what the device tells ---------------------------------------------------------- */
+
+static void member_left(void *arg, struct ib_device *device, const union ib_gid *mgid,
+			uint32_t slot, uint32_t qpn, uint32_t counters)
+{
+	struct site *s = arg;
+	struct slot_view p;
+
+	if (slots_view(s->slots, slot, &p))
+		history_member_left(&s->history, &p, device, mgid->raw, qpn, counters);
+}
+
+static void qp_left(void *arg, struct ib_device *device, uint32_t slot, uint32_t qpn,
+		    uint32_t counters)
+{
+	struct site *s = arg;
+	struct slot_view p;
+
+	if (slots_view(s->slots, slot, &p))
+		history_qp_left(&s->history, &p, device, qpn, counters);
+}
+
+static const struct hca_device_ops device_ops = {
+	.member_left = member_left,
+	.qp_left = qp_left,
+};
+
+/* -- devices ------------------------------------------------------------------------ */
+
+/* The same at every start of this site of this user on this machine. */
+static uint64_t guid_seed(const struct site *s)
+{
+	char id[64] = "";
+	uint32_t high, low, uid = geteuid();
+	ssize_t n = -1;
+	int fd;
+
+	fd = open("/etc/machine-id", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, id, sizeof(id));
+		close(fd);
+	}
+	high = hash_bytes(1, id, n > 0 ? (size_t)n : 0);
+	high = hash_bytes(high, &uid, sizeof(uid));
+	low = hash_bytes(high ^ 0x76626373u, s->paths->name, strlen(s->paths->name));
+	return (uint64_t)high << 32 | low;
+}
+
+static int create_device(struct site *s)
+{
+	const struct hca_device_config config = {
+		.site = s->hca,
+		.path = &path_roce_loopback,
+		.name = DEVICE_NAME,
+		.guid = hca_guid(guid_seed(s), 0),
+		.netdev = s->addresses.netdev,
+		.gids = s->addresses.gids,
+		.gid_count = s->addresses.count,
+		.limits = s->options->hca,
+		.ops = &device_ops,
+		.arg = s,
+	};
+
+	return hca_device_create(s->node, &config, &s->device);
+}
+
+static void describe_port(struct ib_device *device, struct sysfs_port *port,
+			  struct sysfs_gid *gids, uint16_t *pkeys)
+{
+	struct ib_port_attr attr = { 0 };
+
+	ib_query_port(device, 1, &attr);
+	*port = (struct sysfs_port){
+		.state = attr.state,
+		.phys_state = attr.phys_state,
+		.ethernet = true,
+		.lid = attr.lid,
+		.lmc = attr.lmc,
+		.sm_lid = attr.sm_lid,
+		.sm_sl = attr.sm_sl,
+		.rate_gbps = 100,
+		.cap_mask = attr.port_cap_flags,
+		.pkeys = pkeys,
+		.pkey_count = attr.pkey_tbl_len,
+		.gids = gids,
+		.gid_count = (size_t)attr.gid_tbl_len,
+	};
+	for (int i = 0; i < attr.gid_tbl_len; i++) {
+		struct ib_gid_attr gid;
+
+		if (rdma_query_gid(device, 1, i, &gid) < 0)
+			continue;
+		memcpy(gids[i].raw, gid.gid.raw, sizeof(gids[i].raw));
+		gids[i].roce_v2 = gid.gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP;
+	}
+	for (int i = 0; i < attr.pkey_tbl_len; i++)
+		ib_query_pkey(device, 1, (u16)i, &pkeys[i]);
+}
+
+static int create_tree(struct site *s)
+{
+	struct ib_device *device = hca_device_ib(s->device);
+	struct sysfs_gid gids[SHM_GIDS_MAX] = { 0 };
+	uint16_t pkeys[SHM_PKEYS_MAX] = { 0 };
+	struct ib_device_attr attr = { 0 };
+	struct sysfs_port port;
+	struct sysfs_device d;
+	int r;
+
+	ib_query_device(device, &attr);
+	describe_port(device, &port, gids, pkeys);
+	d = (struct sysfs_device){
+		.name = ib_device_name(device),
+		.netdev = s->addresses.netdev,
+		.fw_ver = attr.fw_ver,
+		.node_desc = s->paths->name,
+		.node_type = RDMA_NODE_IB_CA,
+		.hw_rev = attr.hw_ver,
+		.vendor_id = attr.vendor_id,
+		.vendor_part_id = attr.vendor_part_id,
+		.node_guid = device->node_guid,
+		.sys_image_guid = attr.sys_image_guid,
+		.ports = &port,
+		.port_count = 1,
+	};
+	r = sysfs_tree_remove(s->paths->sys); /* of one that died with its janitor */
+	if (!r)
+		r = sysfs_tree_create(s->paths->sys, &d, 1);
+	if (r < 0)
+		log_error("cannot make %s: %s", s->paths->sys, strerror(-r));
+	return r;
+}
+
+/* -- life --------------------------------------------------------------------------- */
+
+static void end(void *arg)
+{
+	struct site *s = arg;
+
+	if (!s->ending)
+		log_info("nobody is here any more: site %s ends", s->paths->name);
+	s->ending = true;
+	loop_stop(s->loop);
+}
+
+static int create_memory(struct site *s)
+{
+	int r;
+
+	r = shm_tables_create(&s->tables_fd, &s->tables);
+	if (!r)
+		r = slots_create(s->loop, s->tables, &s->slots);
+	if (!r)
+		r = history_init(&s->history);
+	if (!r)
+		r = hca_site_create(s->tables, &s->hca);
+	if (r < 0)
+		log_error("no memory for the site: %s", strerror(-r));
+	return r;
+}
+
+static int create_node(struct site *s)
+{
+	int r;
+
+	addresses_of_loopback(&s->addresses);
+	s->node = ib_node_create(NODE_NAME, 0);
+	r = IS_ERR(s->node) || !s->node ? -ENOMEM : create_device(s);
+	if (r < 0)
+		log_error("cannot make the device %s: %s", DEVICE_NAME, strerror(-r));
+	return r < 0 ? r : create_tree(s);
+}
+
+static int create_server(struct site *s, int *listen_fd)
+{
+	const struct uapi_server_config config = {
+		.loop = s->loop,
+		.listen_fd = *listen_fd,
+		.ops = &site_ops,
+		.arg = s,
+		.limits = s->options->server,
+		.uid = geteuid(),
+		.gid = s->options->gid,
+		.ipv6_multicast = s->options->ipv6_multicast,
+		.layout_version = SHM_LAYOUT_VERSION,
+	};
+	int r = uapi_server_create(&config, &s->server);
+
+	if (!r)
+		*listen_fd = -1;
+	return r;
+}
+
+int site_create(const struct daemon_options *options, const struct site_paths *paths,
+		int listen_fd, struct site **ret)
+{
+	struct site *s;
+	int r = -ENOMEM;
+
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		goto close_listen;
+	s->options = options;
+	s->paths = paths;
+	s->tables_fd = -1;
+	r = loop_create(&s->loop);
+	if (!r)
+		r = loop_timer_create(s->loop, end, s, &s->end_timer);
+	if (!r)
+		r = create_memory(s);
+	if (!r)
+		r = create_node(s);
+	if (!r)
+		r = create_server(s, &listen_fd);
+	if (!r) {
+		*ret = s;
+		return 0;
+	}
+	site_destroy(s);
+close_listen:
+	if (listen_fd >= 0)
+		close(listen_fd);
+	return r;
+}
+
+static void told_to_end(void *arg)
+{
+	struct site *s = arg;
+
+	log_info("ended by a signal");
+	end_soon(s);
+}
+
+int site_run(struct site *s)
+{
+	static const int signums[] = { SIGTERM, SIGINT, SIGHUP };
+	struct loop_signal *signals[3] = { NULL };
+	uint64_t grace_ms = s->options->linger_s * 1000ull;
+	int r = 0;
+
+	for (int i = 0; i < 3 && !r; i++)
+		r = loop_signal_create(s->loop, signums[i], told_to_end, s, &signals[i]);
+	if (!s->options->stay)
+		loop_timer_arm(s->end_timer,
+			       grace_ms > FIRST_GRACE_MS ? grace_ms : FIRST_GRACE_MS);
+	if (!r)
+		r = loop_run(s->loop);
+	for (int i = 0; i < 3; i++)
+		loop_signal_destroy(signals[i]);
+	return r;
+}
+
+void site_destroy(struct site *s)
+{
+	if (!s)
+		return;
+	s->ending = true;
+	/* Those who have the tables mapped learn that nobody will change them any more. */
+	if (s->tables)
+		atomic_store(&s->tables->h.dead, 1);
+	uapi_server_destroy(s->server);
+	hca_device_destroy(s->device);
+	ib_node_destroy(s->node);
+	hca_site_destroy(s->hca);
+	slots_destroy(s->slots);
+	history_fini(&s->history);
+	if (s->tables)
+		shm_tables_destroy(s->tables_fd, s->tables);
+	loop_timer_destroy(s->end_timer);
+	loop_destroy(s->loop);
+	free(s);
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Counters come from memory that the processes write: they are shown, never relied on,
+ * and an index into them was given out by us.
+ */
+#include "daemon/status.h"
+
+#include <arpa/inet.h>
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "daemon/site.h"
+
+static uint64_t load(const _Atomic uint64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static cJSON *add_array(cJSON *to, const char *key)
+{
+	return cJSON_AddArrayToObject(to, key);
+}
+
+/* cJSON wants to be told that an item could not be made; a hole is shown instead. */
+static cJSON *append_object(cJSON *array)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	cJSON_AddItemToArray(array, o);
+	return o;
+}
+
+static void add_gid(cJSON *to, const char *key, const uint8_t gid[16])
+{
+	char text[INET6_ADDRSTRLEN];
+
+	inet_ntop(AF_INET6, gid, text, sizeof(text));
+	if (key)
+		cJSON_AddStringToObject(to, key, text);
+	else
+		cJSON_AddItemToArray(to, cJSON_CreateString(text));
+}
+
+/* Only reasons that occurred. */
+static void add_drops(cJSON *to, const uint64_t *drops, int count)
+{
+	cJSON *o = cJSON_AddObjectToObject(to, "drops");
+
+	for (int i = 0; i < count; i++)
+		if (drops[i])
+			cJSON_AddNumberToObject(o, drop_reason_name(i), (double)drops[i]);
+}
+
+/* -- nodes and devices -------------------------------------------------------------- */
+
+static const char *state_name(enum ib_port_state state)
+{
+	static const char *const names[] = { "NOP",   "DOWN",   "INIT",
+					     "ARMED", "ACTIVE", "ACTIVE_DEFER" };
+
+	return (unsigned int)state < 6 ? names[state] : "?";
+}
+
+static void add_port(cJSON *ports, struct ib_device *device, uint32_t port_num)
+{
+	cJSON *port = append_object(ports), *gids;
+	struct ib_port_attr attr = { 0 };
+	struct ib_gid_attr gid;
+
+	ib_query_port(device, port_num, &attr);
+	cJSON_AddNumberToObject(port, "port", port_num);
+	cJSON_AddStringToObject(port, "state", state_name(attr.state));
+	gids = add_array(port, "gids");
+	for (int i = 0; i < attr.gid_tbl_len; i++)
+		if (!rdma_query_gid(device, port_num, i, &gid))
+			add_gid(gids, NULL, gid.gid.raw);
+}
+
+static void add_device(cJSON *devices, struct ib_device *device)
+{
+	uint32_t first = rdma_start_port(device);
+	cJSON *d = append_object(devices), *ports;
+
+	cJSON_AddStringToObject(d, "name", ib_device_name(device));
+	cJSON_AddStringToObject(d, "link_layer",
+				rdma_port_get_link_layer(device, first) ==
+						IB_LINK_LAYER_ETHERNET
+					? "Ethernet"
+					: "InfiniBand");
+	ports = add_array(d, "ports");
+	for (uint32_t p = first; p <= rdma_end_port(device); p++)
+		add_port(ports, device, p);
+}
+
+static void add_node(cJSON *nodes, struct ib_node *node)
+{
+	cJSON *n = append_object(nodes), *devices;
+	struct ib_device *device;
+
+	cJSON_AddStringToObject(n, "name", ib_node_name(node));
+	devices = add_array(n, "devices");
+	for (uint32_t i = 0; (device = ib_node_device(node, i)); i++)
+		add_device(devices, device);
+}
+
+/* -- processes ---------------------------------------------------------------------- */
+
+struct processes {
+	const struct site *site;
+	struct ib_device *device;
+	cJSON *qps[SHM_SLOTS_MAX]; /* the array of a live process */
+};
+
+static void read_qp(struct history_qp *to, const struct shm_qp_counters *c)
+{
+	to->sent = load(&c->sent);
+	to->sent_bytes = load(&c->sent_bytes);
+	to->received = load(&c->received);
+	to->received_bytes = load(&c->received_bytes);
+	for (int i = 0; i < DROP_REASONS; i++)
+		to->drops[i] = load(&c->drops[i]);
+}
+
+static void append_qp(cJSON *qps, const struct history_qp *q, const char *device)
+{
+	cJSON *o = append_object(qps);
+
+	cJSON_AddNumberToObject(o, "qpn", q->qpn);
+	cJSON_AddStringToObject(o, "device", device);
+	cJSON_AddNumberToObject(o, "sent", (double)q->sent);
+	cJSON_AddNumberToObject(o, "sent_bytes", (double)q->sent_bytes);
+	cJSON_AddNumberToObject(o, "received", (double)q->received);
+	cJSON_AddNumberToObject(o, "received_bytes", (double)q->received_bytes);
+	add_drops(o, q->drops, DROP_REASONS);
+}
+
+static void add_live_qp(void *arg, const struct hca_qp_view *view)
+{
+	struct processes *all = arg;
+	struct history_qp q = { .qpn = view->qpn };
+	struct slot_view p;
+
+	if (view->slot >= SHM_SLOTS_MAX || !all->qps[view->slot] ||
+	    !slots_view(all->site->slots, view->slot, &p))
+		return;
+	if (view->counters < SHM_QP_COUNTERS)
+		read_qp(&q, &p.counters->qps[view->counters]);
+	append_qp(all->qps[view->slot], &q, ib_device_name(all->device));
+}
+
+static cJSON *append_process(cJSON *processes, uint32_t slot, pid_t pid,
+			     const char *program, const char *node,
+			     const uint64_t drops[DROP_REASONS])
+{
+	cJSON *o = append_object(processes), *qps;
+
+	cJSON_AddNumberToObject(o, "slot", slot);
+	cJSON_AddNumberToObject(o, "pid", pid);
+	cJSON_AddStringToObject(o, "program", program);
+	cJSON_AddStringToObject(o, "node", node);
+	qps = add_array(o, "qps");
+	add_drops(o, drops, DROP_REASONS);
+	return qps;
+}
+
+static void add_processes(cJSON *root, const struct site *s)
+{
+	struct processes all = { .site = s, .device = hca_device_ib(s->device) };
+	cJSON *processes = add_array(root, "processes");
+
+	for (uint32_t slot = 0; slot < SHM_SLOTS_MAX; slot++) {
+		uint64_t drops[DROP_REASONS];
+		struct slot_view p;
+
+		if (!slots_view(s->slots, slot, &p))
+			continue;
+		for (int i = 0; i < DROP_REASONS; i++)
+			drops[i] = load(&p.counters->drops[i]);
+		all.qps[slot] =
+			append_process(processes, slot, p.pid, p.program, p.node, drops);
+	}
+	hca_device_each_qp(s->device, add_live_qp, &all);
+}
+
+static void add_ended(cJSON *root, const struct site *s)
+{
+	cJSON *ended = add_array(root, "ended");
+
+	list_for_each(pos, &s->history.ended) {
+		const struct history_process *e =
+			container_of(pos, struct history_process, link);
+		cJSON *qps = append_process(ended, e->slot, e->pid, e->program, e->node,
+					    e->drops);
+
+		for (uint32_t i = 0; i < e->qp_count; i++)
+			append_qp(qps, &e->qps[i], e->qps[i].device);
+	}
+}
+
+/* -- groups ------------------------------------------------------------------------- */
+
+struct groups {
+	const struct site *site;
+	struct ib_device *device;
+	cJSON *array;
+	cJSON *members; /* of the group in hand */
+};
+
+static void append_member(cJSON *members, pid_t pid, const char *program, uint32_t qpn,
+			  const char *state, uint64_t delivered, const uint64_t *drops)
+{
+	cJSON *o = append_object(members);
+
+	cJSON_AddNumberToObject(o, "pid", pid);
+	cJSON_AddStringToObject(o, "program", program);
+	cJSON_AddNumberToObject(o, "qpn", qpn);
+	cJSON_AddStringToObject(o, "state", state);
+	cJSON_AddNumberToObject(o, "delivered", (double)delivered);
+	add_drops(o, drops, DROP_MEMBER_REASONS);
+}
+
+static cJSON *append_group(cJSON *groups, const char *device,
+			   const struct history_group_key *key)
+{
+	cJSON *o = append_object(groups);
+
+	add_gid(o, "mgid", key->mgid);
+	cJSON_AddStringToObject(o, "device", device);
+	cJSON_AddNumberToObject(o, "port", key->port_num);
+	return add_array(o, "members");
+}
+
+/* Those who left this group and have not been shown yet. */
+static void append_left(cJSON *members, const struct history *h,
+			const struct history_group_key *key)
+{
+	hash_for_each_match(node, &h->members, history_group_hash(key)) {
+		struct history_member *m =
+			container_of(node, struct history_member, node);
+
+		if (m->shown || !history_group_equal(&m->group, key))
+			continue;
+		append_member(members, m->pid, m->program, m->qpn, "left", m->delivered,
+			      m->drops);
+		m->shown = true;
+	}
+}
+
+static void add_live_group(void *arg, const struct hca_group_view *group)
+{
+	struct groups *all = arg;
+	struct history_group_key key;
+
+	history_group_key(&key, all->device, group->port_num, group->mgid.raw);
+	all->members = append_group(all->array, ib_device_name(all->device), &key);
+	append_left(all->members, &all->site->history, &key);
+}
+
+static void add_live_member(void *arg, const struct hca_group_view *group,
+			    const struct hca_member_view *member)
+{
+	uint64_t delivered = 0, drops[DROP_MEMBER_REASONS] = { 0 };
+	struct groups *all = arg;
+	struct slot_view p;
+
+	if (!slots_view(all->site->slots, member->slot, &p))
+		return;
+	if (member->counters < SHM_MEMBER_COUNTERS) {
+		const struct shm_member_counters *c =
+			&p.counters->members[member->counters];
+
+		delivered = load(&c->delivered);
+		for (int i = 0; i < DROP_MEMBER_REASONS; i++)
+			drops[i] =
+				atomic_load_explicit(&c->drops[i], memory_order_relaxed);
+	}
+	append_member(all->members, p.pid, p.program, member->qpn, "attached", delivered,
+		      drops);
+}
+
+static void add_groups(cJSON *root, const struct site *s)
+{
+	struct groups all = { .site = s,
+			      .device = hca_device_ib(s->device),
+			      .array = add_array(root, "groups") };
+
+	list_for_each(pos, &s->history.member_list)
+		container_of(pos, struct history_member, link)->shown = false;
+	hca_device_each_group(s->device, add_live_group, add_live_member, &all);
+	list_for_each(pos, &s->history.member_list) {
+		struct history_member *m = container_of(pos, struct history_member, link);
+
+		if (!m->shown)
+			append_left(append_group(all.array, m->device, &m->group),
+				    &s->history, &m->group);
+	}
+}
+
+/* -- all of it ---------------------------------------------------------------------- */
+
+char *status_json(struct site *s)
+{
+	cJSON *root = cJSON_CreateObject();
+	char *text;
+
+	cJSON_AddStringToObject(root, "site", s->paths->name);
+	cJSON_AddNumberToObject(root, "pid", getpid());
+	cJSON_AddStringToObject(root, "version", VERBCAST_VERSION);
+	add_node(add_array(root, "nodes"), s->node);
+	add_processes(root, s);
+	add_ended(root, s);
+	add_groups(root, s);
+	text = cJSON_PrintUnformatted(root);
+	cJSON_Delete(root);
+	return text;
+}
+
+static int write_all(int fd, const char *text, size_t bytes)
+{
+	while (bytes) {
+		ssize_t n = write(fd, text, bytes);
+
+		if (n < 0)
+			return -errno;
+		text += n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}
+
+int status_file(struct site *s, int *ret_fd, uint64_t *ret_bytes)
+{
+	char *text = status_json(s);
+	int fd, r;
+
+	if (!text)
+		return -ENOMEM;
+	fd = memfd_create("verbcast-status", MFD_CLOEXEC);
+	r = fd < 0 ? -errno : write_all(fd, text, strlen(text));
+	if (!r) {
+		*ret_fd = fd;
+		*ret_bytes = strlen(text);
+	} else if (fd >= 0) {
+		close(fd);
+	}
+	free(text);
+	return r;
+}
