@@ -101,8 +101,8 @@ wrong 'nonsense' status --nonsense
 wrong 'nonsense' stop nonsense
 
 say 'a runtime directory that will not do'
-chmod 0755 "$VERBCAST_RUNTIME_DIR"
-wrong 'runtime' run -- true
+chmod 0777 "$VERBCAST_RUNTIME_DIR"
+wrong 'open to others' run -- true
 chmod 0700 "$VERBCAST_RUNTIME_DIR"
 VERBCAST_RUNTIME_DIR=$site_work/not-executable wrong 'not-executable' run -- true
 if [ "$(id -u)" = 0 ]; then

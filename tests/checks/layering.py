@@ -27,6 +27,9 @@ MAY_USE = {
     "uapi_client": "uapi base",
     "uapi_server": "uapi core_cm core_verbs loop base",
     "site": "uapi shm base",
+    # Composition, and yet not the clients' half.
+    "daemon": "site uapi_server core_cm core_addr core_verbs hca path_roce path uapi shm "
+              "wire loop base",
 }
 # Not layers, but folders of src/ whose programs are loaded into foreign processes.
 SHIMS_MAY_USE = "uapi_client uapi engine shm wire base"

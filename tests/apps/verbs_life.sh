@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The objects of libibverbs over their lives; and over that of verbcastd.
+. "$VERBCAST_SOURCE/tests/harness/site.sh"
+site_begin
+life=$VERBCAST_BUILD/tests/apps/bin/verbs_life
+
+run "$life"
+
+say 'verbcastd dies, and there is another'
+start survivor "$life" death
+wait_for 10 'the program is ready' said survivor ready
+kill -KILL "$(site_daemon)"
+wait_for 20 'all is flushed' said survivor flushed
+start holder sleep 60
+ended survivor 20
+quiet survivor
+killed holder
+site_end
