@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -398,7 +399,7 @@ static void a_broken_connection_is_dead_and_ends_the_event_socket(void **state)
 	}
 }
 
-static volatile sig_atomic_t interrupted;
+static atomic_int interrupted;
 
 static void on_signal(int sig)
 {
