@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "context.h"
 #include "device.h"
 #include "process_priv.h"
 
@@ -182,6 +183,11 @@ void process_abandon(struct process *p)
 {
 	atomic_store_explicit(&p->state, PROCESS_FORKED, memory_order_relaxed);
 	pthread_mutex_init(&p->lock, NULL);
+	list_for_each(pos, &p->contexts) {
+		struct device_context *c = container_of(pos, struct device_context, link);
+
+		pthread_mutex_init(&c->verbs.context.mutex, NULL);
+	}
 	uapi_connection_close(p->connection);
 	p->connection = NULL;
 	close(p->event_fd);

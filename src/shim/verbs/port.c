@@ -27,6 +27,11 @@ const struct shm_port *port_find(const struct ibv_context *context, uint32_t por
 	return &c->process->tables->ports[index];
 }
 
+static int no_port(const struct ibv_context *context)
+{
+	return process_forked(process_of(context)) ? ENODEV : EINVAL;
+}
+
 /* `valid` is a serial number that is never used again: the same before and after means
  * that the entry did not change in between. */
 bool port_gid(const struct shm_port *port, uint32_t index, struct shm_gid_entry *ret)
@@ -111,7 +116,7 @@ VC_EXPORT int ibv_query_gid(struct ibv_context *context, uint8_t port_num, int i
 	struct shm_gid_entry e;
 
 	if (!port || index < 0 || index >= (int)SHM_GIDS_MAX)
-		return minus_errno(port ? -EINVAL : -ENODEV);
+		return minus_errno(-no_port(context));
 	memset(gid, 0, sizeof(*gid));
 	if (port_gid(port, index, &e))
 		memcpy(gid, e.gid, sizeof(*gid));
@@ -189,7 +194,7 @@ VC_EXPORT int ibv_query_gid_type(struct ibv_context *context, uint8_t port_num,
 	struct shm_gid_entry e;
 
 	if (!port || index >= SHM_GIDS_MAX)
-		return minus_errno(port ? -EINVAL : -ENODEV);
+		return minus_errno(-no_port(context));
 	*type = port_gid(port, index, &e) && e.type == SHM_GID_ROCE_V2;
 	return 0;
 }
@@ -200,7 +205,7 @@ VC_EXPORT int ibv_query_pkey(struct ibv_context *context, uint8_t port_num, int 
 	const struct shm_port *port = port_find(context, port_num);
 
 	if (!port || index < 0 || index >= (int)pkey_table_length(context))
-		return minus_errno(port ? -EINVAL : -ENODEV);
+		return minus_errno(-no_port(context));
 	*pkey = htons(atomic_load_explicit(&port->pkeys[index], memory_order_relaxed));
 	return 0;
 }
