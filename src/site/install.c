@@ -51,18 +51,20 @@ static int find(const char *const *places, int mode, char path[SITE_PATH_MAX * 2
 
 int site_install_find_daemon(char path[SITE_PATH_MAX * 2])
 {
-	static const char *const places[] = { "verbcastd", "../sbin/verbcastd", NULL };
+	static const char *const places[] = { "verbcastd", INSTALLED_DAEMON, NULL };
 	int r = find(places, X_OK, path);
 
 	if (r < 0)
-		log_error("verbcastd is neither beside this program nor in ../sbin: is "
-			  "verbcast completely installed (or built)?");
+		log_error("verbcastd is neither beside this program nor "
+			  "at " INSTALLED_DAEMON
+			  " from there: is verbcast completely installed (or built)?");
 	return r;
 }
 
 int site_install_find_libraries(char path[SITE_PATH_MAX * 2])
 {
-	static const char *const places[] = { "../lib/verbcast/libibverbs.so.1", NULL };
+	static const char *const places[] = { "../lib/verbcast/libibverbs.so.1",
+					      INSTALLED_LIBRARIES, NULL };
 	int r = find(places, R_OK, path);
 	char dir[SITE_PATH_MAX * 2];
 

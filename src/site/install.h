@@ -3,7 +3,8 @@
  * Where our own files lie, found from where this program lies, so that the build tree,
  * any prefix and a moved prefix all work:
  *
- *   DIR/verbcast    DIR/verbcastd or DIR/../sbin/verbcastd    DIR/../lib/verbcast/
+ *   build tree     bin/verbcast  bin/verbcastd   lib/verbcast/
+ *   installation   bin/verbcast  sbin/verbcastd  lib/verbcast/ (as GNUInstallDirs says)
  */
 #ifndef SITE_INSTALL_H
 #define SITE_INSTALL_H
