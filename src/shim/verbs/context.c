@@ -72,6 +72,25 @@ static void orphan_objects(struct device_context *c)
 	}
 }
 
+void context_tell_fatal(struct device_context *c)
+{
+	struct ibv_async_event e = { .event_type = IBV_EVENT_DEVICE_FATAL };
+
+	async_push(c, &e);
+}
+
+/* Found by the event thread from here on; which may have been there a moment ago. */
+static void publish(struct device_context *c)
+{
+	struct process *p = c->process;
+
+	pthread_mutex_lock(&p->lock);
+	list_append(&p->contexts, &c->link);
+	if (p->fatal_told)
+		context_tell_fatal(c);
+	pthread_mutex_unlock(&p->lock);
+}
+
 /* Takes over the references. `cmd_fd` is a duplicate, since programs duplicate it, hand
  * it around and look at it, and each context of them is to have its own. */
 static int context_create(struct process *p, struct verbs_device *d,
@@ -97,9 +116,7 @@ static int context_create(struct process *p, struct verbs_device *d,
 	if (r < 0)
 		goto close_fd;
 	public_init(c, cmd_fd);
-	pthread_mutex_lock(&p->lock);
-	list_append(&p->contexts, &c->link);
-	pthread_mutex_unlock(&p->lock);
+	publish(c);
 	*ret = c;
 	return 0;
 

@@ -54,6 +54,9 @@ void context_adopt(struct ibv_context *context, struct context_object *object,
 		   void (*orphan)(struct context_object *object));
 void context_disown(struct ibv_context *context, struct context_object *object);
 
+/* The event of a device whose verbcastd died. */
+void context_tell_fatal(struct device_context *c);
+
 /* ops.c: both tables (spec/userland 2.2, 2.3). */
 void context_fill_ops(struct verbs_context *v);
 

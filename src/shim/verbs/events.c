@@ -108,17 +108,23 @@ static void down_call(unsigned int generation)
 	handler_leave();
 }
 
-/* To every context of the device; `device` NULL: to every context. */
-static void async_to_contexts(struct process *p, const uint32_t *index,
-			      const struct ibv_async_event *e)
+static void tell_device_locked(struct process *p, uint32_t index,
+			       const struct ibv_async_event *e)
 {
-	pthread_mutex_lock(&p->lock);
 	list_for_each(pos, &p->contexts) {
 		struct device_context *c = container_of(pos, struct device_context, link);
 
-		if (!index || c->device->index == *index)
+		if (c->device->index == index)
 			async_push(c, e);
 	}
+}
+
+static void tell_fatal(struct process *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->fatal_told = true;
+	list_for_each(pos, &p->contexts)
+		context_tell_fatal(container_of(pos, struct device_context, link));
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -130,7 +136,9 @@ static void handle_async(struct process *p, const struct uapi_async_event *event
 	if (event->handle)
 		return;
 	e.element.port_num = event->port_num;
-	async_to_contexts(p, &event->device, &e);
+	pthread_mutex_lock(&p->lock);
+	tell_device_locked(p, event->device, &e);
+	pthread_mutex_unlock(&p->lock);
 }
 
 static void handle_event(struct process *p, unsigned int op, const void *body,
@@ -148,12 +156,10 @@ static void handle_event(struct process *p, unsigned int op, const void *body,
  * that listen hear of it, and the next open may reach a new one. */
 static void go_down(struct process *p)
 {
-	struct ibv_async_event e = { .event_type = IBV_EVENT_DEVICE_FATAL };
-
 	log_info("verbcastd is gone");
 	process_over(p);
 	engine_fail(p->engine);
-	async_to_contexts(p, NULL, &e);
+	tell_fatal(p);
 	down_call(p->generation);
 }
 

@@ -52,8 +52,9 @@ struct process {
 	_Atomic unsigned int refs;
 	bool has_event_thread; /* guarded by process_lock */
 	struct list link; /* in the list of all generations, guarded by process_lock */
-	pthread_mutex_t lock; /* guards `contexts` */
+	pthread_mutex_t lock; /* guards the rest */
 	struct list contexts; /* struct device_context.link */
+	bool fatal_told;      /* those in it have heard that the device is gone */
 };
 
 /* A reference to the generation that is connected, connecting first if there is none.
