@@ -3,8 +3,8 @@
  * Queue pairs: number, counter block, state and attributes. The engine of the process
  * that owns one is told by its library after the change was granted here.
  *
- * The engine may take a queue pair to SQE or ERR by itself; the library tells so before
- * it asks for anything else (it modifies to ERR), but SQE is not told: RTS stands for it.
+ * The engine may take a queue pair to SQE or ERR by itself, and nobody tells: RTS stands
+ * here for what it is there. The library refuses what that state does not allow.
  */
 #include "hca/hca_priv.h"
 
