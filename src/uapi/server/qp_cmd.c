@@ -278,7 +278,7 @@ int verbs_create_qp(struct uapi_client *c, const void *request, void *reply,
 	struct ib_pd *pd = uapi_handle_find(c->handles, UAPI_HANDLE_PD, req->pd);
 	struct ib_qp_init_attr attr;
 	struct ib_qp_info info;
-	struct verbs_qp *qp;
+	struct verbs_qp *qp = NULL;
 	int r;
 
 	if (!pd)

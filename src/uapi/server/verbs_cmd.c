@@ -147,7 +147,7 @@ static int open_device(struct uapi_client *c, const void *request, void *reply,
 	const struct uapi_open_device *req = request;
 	struct uapi_handle_reply *rep = reply;
 	struct ib_device *device = ib_node_device(c->node, req->index);
-	struct verbs_context *context;
+	struct verbs_context *context = NULL;
 	int r;
 
 	if (req->reserved)
