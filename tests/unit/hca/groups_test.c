@@ -276,6 +276,29 @@ static void the_limit_of_all_attachments_leaves_no_group_behind(void **state)
 	assert_int_equal(ib_destroy_qp(qp), 0);
 }
 
+static void full_tables_are_a_limit_too(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t entry, first = SHM_NONE;
+	struct ib_qp *qp;
+
+	begin(f);
+	for (unsigned int n = 0; n < SHM_GROUPS_MAX; n++) {
+		union ib_gid gid = group_gid(n);
+
+		assert_int_equal(shm_group_link(f->w.tables, 0, gid.raw, &entry), 0);
+		if (n == 0)
+			first = entry;
+	}
+	qp = process_qp(&f->a);
+	assert_int_equal(join(qp, 1), -ENOMEM);
+	expect_use(f, 1);
+	shm_group_unlink(f->w.tables, first);
+	assert_int_equal(join(qp, 1), 0);
+	assert_int_equal(leave(qp, 1), 0);
+	assert_int_equal(ib_destroy_qp(qp), 0);
+}
+
 static int path_answer;
 static const struct path answering_path = { .ops = &world_path_ops, .arg = &path_answer };
 
@@ -470,6 +493,7 @@ int main(void)
 		TEST(the_limit_of_groups_gives_back_what_failed),
 		TEST(no_groups_at_all_is_an_invalid_request),
 		TEST(the_limit_of_all_attachments_leaves_no_group_behind),
+		TEST(full_tables_are_a_limit_too),
 		TEST(a_port_that_nobody_reaches_joins_nothing),
 		TEST(many_groups_of_one_queue_pair_are_quick),
 		TEST(the_tables_say_what_a_plain_list_says),
