@@ -43,7 +43,7 @@ struct engine_ah;
  * the descriptors over and closes them. */
 struct engine_peer {
 	uint32_t incarnation;
-	bool dead;           /* the process is gone; only its log is left to be read */
+	bool dead; /* the process is gone; only its log is left to be read */
 	int doorbell_fd;
 	int log_fd;
 };
@@ -66,9 +66,10 @@ struct engine_ops {
 };
 
 struct engine_config {
-	const struct shm_tables *tables;   /* mapped read-only by the caller, outlives the engine */
-	struct shm_doorbell *doorbell;     /* this process's own */
-	struct shm_counters *counters;     /* this process's own, writable */
+	const struct shm_tables
+		*tables; /* mapped read-only by the caller, outlives the engine */
+	struct shm_doorbell *doorbell; /* this process's own */
+	struct shm_counters *counters; /* this process's own, writable */
 	uint32_t slot;
 	uint32_t incarnation;
 	const struct engine_ops *ops;
@@ -107,7 +108,8 @@ void engine_wake(struct engine *engine);
 /*
  * Completion queues. Memory follows what is used, not `cqe`.
  */
-int engine_cq_create(struct engine *engine, uint32_t cqe, void *cq_context, struct engine_cq **ret);
+int engine_cq_create(struct engine *engine, uint32_t cqe, void *cq_context,
+		     struct engine_cq **ret);
 void engine_cq_destroy(struct engine_cq *cq);
 /* -EINVAL when fewer than the completions now held. */
 int engine_cq_resize(struct engine_cq *cq, uint32_t cqe);
@@ -119,8 +121,8 @@ void engine_cq_arm(struct engine_cq *cq, bool solicited_only);
 /*
  * Memory regions, by lkey. `pd` is any number that tells protection domains apart.
  */
-int engine_mr_add(struct engine *engine, uint32_t pd, uint32_t lkey, void *addr, uint64_t iova,
-		  uint64_t length, unsigned int access);
+int engine_mr_add(struct engine *engine, uint32_t pd, uint32_t lkey, void *addr,
+		  uint64_t iova, uint64_t length, unsigned int access);
 void engine_mr_remove(struct engine *engine, uint32_t lkey);
 
 /*
@@ -142,22 +144,22 @@ struct engine_verbs_ah {
  */
 struct engine_qp_config {
 	uint32_t qpn;
-	enum ibv_qp_type type;        /* IBV_QPT_UD; others are refused with -EOPNOTSUPP */
-	uint32_t device;              /* index in the site's device list */
+	enum ibv_qp_type type; /* IBV_QPT_UD; others are refused with -EOPNOTSUPP */
+	uint32_t device;       /* index in the site's device list */
 	uint32_t pd;
 	struct engine_cq *send_cq;
 	struct engine_cq *recv_cq;
-	struct ibv_qp_cap cap;        /* as granted: queues are exactly this deep */
+	struct ibv_qp_cap cap; /* as granted: queues are exactly this deep */
 	bool sq_sig_all;
-	bool block_self_multicast;    /* IBV_QP_CREATE_BLOCK_SELF_MCAST_LB */
-	uint32_t counters;            /* index in shm_counters.qps */
-	struct ibv_qp *ibv_qp;        /* what bad states and events name; its address only */
-	void *qp_context;             /* for async_event */
+	bool block_self_multicast; /* IBV_QP_CREATE_BLOCK_SELF_MCAST_LB */
+	uint32_t counters;         /* index in shm_counters.qps */
+	struct ibv_qp *ibv_qp;     /* what bad states and events name; its address only */
+	void *qp_context;          /* for async_event */
 };
 
 struct engine_qp_attr {
 	enum ibv_qp_state state;
-	uint32_t port_index;          /* index in shm_tables.ports, from INIT on */
+	uint32_t port_index; /* index in shm_tables.ports, from INIT on */
 	uint32_t port_num;
 	uint16_t pkey_index;
 	uint32_t qkey;
@@ -174,15 +176,18 @@ void engine_qp_modify(struct engine_qp *qp, const struct engine_qp_attr *attr);
 enum ibv_qp_state engine_qp_state(const struct engine_qp *qp);
 
 /* UD: the datagrams are in the log, and receivers told, when this returns. */
-int engine_qp_post_send(struct engine_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
-int engine_qp_post_recv(struct engine_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+int engine_qp_post_send(struct engine_qp *qp, struct ibv_send_wr *wr,
+			struct ibv_send_wr **bad_wr);
+int engine_qp_post_recv(struct engine_qp *qp, struct ibv_recv_wr *wr,
+			struct ibv_recv_wr **bad_wr);
 
 /*
  * Attachments, as the daemon granted them: group entry, its generation at the attach,
  * and the counter block of the member. The same (qp, entry) twice: -EEXIST.
  * After engine_qp_detach has returned nothing is delivered from that group.
  */
-int engine_qp_attach(struct engine_qp *qp, uint32_t entry, uint64_t generation, uint32_t counters);
+int engine_qp_attach(struct engine_qp *qp, uint32_t entry, uint64_t generation,
+		     uint32_t counters);
 int engine_qp_detach(struct engine_qp *qp, uint32_t entry);
 
 #endif

@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The engine's insides: every structure its files share. What each lock guards stands at
+ * the fields; the order of locks is in lock.h, the picture in docs/life-of-a-datagram.md.
+ *
+ * "tx" and "rx" in comments are the two locks of the engine. What is guarded by both is
+ * read under either and written under both.
+ */
+#ifndef ENGINE_ENGINE_PRIV_H
+#define ENGINE_ENGINE_PRIV_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "engine/cpu.h"
+#include "engine/engine.h"
+#include "engine/lock.h"
+#include "shm/log.h"
+#include "wire/grh.h"
+
+#define ENGINE_MTU_MAX 4096u
+#define MULTICAST_QPN  0xffffffu
+
+struct recv_entry;
+
+/* -- memory regions (mr.c) ----------------------------------------------------------- */
+
+struct mr {
+	uint32_t lkey; /* 0: the bucket is empty */
+	uint32_t pd;
+	uint64_t iova;
+	uint64_t length;
+	uint8_t *addr;
+	unsigned int access;
+	bool used;
+};
+
+struct mr_table {
+	struct mr *buckets; /* guarded by tx and rx, as all of it */
+	uint32_t mask;
+	uint32_t count;
+};
+
+/* -- completion queues (cq.c) -------------------------------------------------------- */
+
+enum cq_armed {
+	CQ_DISARMED = 0,
+	CQ_ARMED_ANY = 1,
+	CQ_ARMED_SOLICITED = 2,
+};
+
+/* One queued completion; a line. */
+struct cq_entry {
+	struct ibv_wc wc;
+	struct engine_qp *qp;
+	uint32_t is_send;
+	uint32_t reserved;
+};
+
+/*
+ * Created and destroyed by the caller, when no queue pair uses it. Found by its queue
+ * pairs alone.
+ */
+struct engine_cq {
+	struct engine *engine;
+	void *context;
+	_Atomic int armed;      /* enum cq_armed; leaves DISARMED under rx */
+	_Atomic uint32_t count; /* completions queued; written under lock, read by all */
+	struct lock lock;       /* guards what follows, down to overrun */
+	uint32_t capacity;      /* as asked for */
+	uint32_t size;          /* of ring; a power of two, grows as it is used */
+	uint64_t head, tail;    /* of ring: next to poll, next to fill */
+	struct cq_entry *ring;
+	bool overrun; /* IBV_EVENT_CQ_ERR was raised */
+
+	/* Guarded by rx: the array of the poll that runs the engine just now. */
+	struct ibv_wc *direct;
+	uint32_t direct_left;
+};
+
+/* -- receive queues (rq.c) ----------------------------------------------------------- */
+
+struct recv_entry {
+	uint64_t wr_id;
+	uint32_t num_sge;
+	uint32_t reserved;
+	struct ibv_sge sge[];
+};
+
+/* Q1 tail: stored with release by the poster, loaded with acquire by the engine
+ * Q2 head: stored with release by the engine, loaded with acquire by the poster */
+struct recv_queue {
+	uint8_t *entries; /* fixed, as the three below */
+	uint32_t stride;
+	uint32_t mask;
+	uint32_t depth;
+	_Atomic uint32_t tail; /* written under engine_qp->lock */
+	uint32_t reserved[12];
+	_Atomic uint32_t head; /* written under rx */
+	uint32_t known_tail;   /* guarded by rx */
+};
+
+/* -- queue pairs (qp.c) -------------------------------------------------------------- */
+
+/*
+ * Created and destroyed by the caller. Found by (device, number) in engine->qps and by
+ * its attachments, from creation to destruction.
+ */
+struct engine_qp {
+	struct engine *engine;
+	struct engine_qp_config config;   /* fixed */
+	struct shm_qp_counters *counters; /* fixed */
+	_Atomic int state;                /* written under rx and lock */
+	struct engine_qp_attr attr;       /* guarded by tx and rx; state apart */
+	struct lock lock;                 /* guards posting receives, and held_sends */
+	struct list held_sends;           /* struct held_send.link: posted in SQD */
+	_Atomic uint32_t sq_used;         /* sends whose completion was not polled */
+	uint32_t attached;                /* number of attachments; guarded by rx */
+	struct list link;                 /* in engine->qps; guarded by rx */
+	struct recv_queue rq;
+};
+
+/* -- attachments (mcast.c) ----------------------------------------------------------- */
+
+struct member {
+	struct engine_qp *qp;
+	uint64_t generation; /* what is stamped with an earlier one is not for it */
+	struct shm_member_counters *counters;
+};
+
+/* The last datagram to the group that a followed log had. */
+struct heard {
+	uint64_t generation;
+	uint32_t ordinal;
+	uint32_t serial; /* struct sender.serial; 0: none heard */
+};
+
+/*
+ * A group entry that queue pairs of this process are attached to. Created by the first
+ * attach, freed by the last detach; all of it is guarded by rx.
+ */
+struct attachment {
+	uint8_t mgid[16];
+	uint64_t serial; /* of attachments of this process, never reused */
+	uint32_t count, capacity;
+	struct member *members; /* in the order of attaching; &first while one will do */
+	struct member first;
+	struct heard *heard; /* by struct sender.index */
+	uint32_t heard_count;
+};
+
+/* -- whom we hear (senders.c, rx.c) -------------------------------------------------- */
+
+/*
+ * Another process's log, or our own, that we follow. Created when its bit in our doorbell
+ * is first seen, retired when its process is dead and the log read to the end; guarded
+ * by rx.
+ */
+struct sender {
+	const struct shm_log *log;
+	struct shm_cursor *cursor; /* ours for it, in our doorbell */
+	uint64_t position;         /* next to be read */
+	uint64_t overtaken;        /* positions lost; bounds what ordinals may claim */
+	uint32_t slot, incarnation;
+	uint32_t index;  /* of this slot in struct attachment.heard */
+	uint32_t serial; /* of followed logs of this process, never reused */
+	uint32_t idle_looks;
+	uint32_t unicast_ordinal;
+	bool active; /* in rx.active */
+	bool losing; /* lost datagrams for us since it was last at the end */
+	bool own;    /* the log is this process's */
+	struct sender *next_retired;
+
+	/* The header of the last datagram, and what it was made from. */
+	bool flow_valid;
+	uint8_t flow_hop_limit, flow_traffic_class;
+	uint32_t flow_src_gid;
+	uint32_t flow_src_serial, flow_dst_serial;
+	uint64_t flow_dst;
+	struct grh_flow flow;
+};
+
+struct rx {
+	struct sender **senders; /* [SHM_SLOTS_MAX] */
+	struct sender *active[SHM_SLOTS_MAX];
+	uint32_t active_count;
+	uint32_t next; /* where the next turn begins */
+	uint64_t active_bits[SHM_SLOT_WORDS];
+	uint64_t wanted[SHM_SLOT_WORDS]; /* rung, not followed: the daemon is to be asked */
+	uint64_t retry[SHM_SLOT_WORDS]; /* asking failed: once more, at retry_ns */
+	uint64_t retry_ns;
+	bool any_wanted, any_retry;
+	struct sender *retired; /* to be unmapped and told, with no lock held */
+	uint32_t followed;      /* senders[] in use */
+	uint16_t index_of_slot[SHM_SLOTS_MAX]; /* struct sender.index + 1; 0: none yet */
+	uint32_t indices;
+	uint32_t serial;
+	uint32_t turns;
+	uint32_t silent_next;            /* the slot whose silent log is visited next */
+	struct engine_cq *sink;          /* whose poll runs the turn; null: nobody's */
+	struct attachment **attachments; /* [SHM_GROUPS_MAX] */
+	uint32_t attachments_end;        /* entries from here on were never attached to */
+	uint64_t attachment_serial;
+};
+
+/* -- whom we tell (receivers.c, tx.c, gate.c) ---------------------------------------- */
+
+/*
+ * A process that we have sent to. Created when an address handle first names it, kept
+ * until its slot belongs to another; guarded by tx.
+ */
+struct receiver {
+	struct shm_doorbell *doorbell;
+	_Atomic uint64_t *word;    /* of its doorbell, where our bit is */
+	struct shm_cursor *cursor; /* its for us */
+	uint32_t slot, incarnation;
+	uint64_t last_for;   /* position behind the last datagram for it; 0: none */
+	uint64_t first;      /* position of the first one for it */
+	uint64_t seen;       /* its cursor, when last looked at */
+	uint64_t stalled_ns; /* without progress, while we waited for it */
+	uint64_t waited_ns;  /* with and without, in the present wait */
+	uint32_t ordinal;    /* of unicast datagrams to it */
+	uint32_t distrust;   /* good looks it takes to be waited for again */
+	uint32_t good_looks;
+	bool clear;   /* has read all that was for it, when last looked at */
+	bool lagging; /* not waited for */
+	bool kicked;  /* and has not moved since */
+};
+
+struct tx_place {
+	uint64_t at;   /* payload byte where the datagram's rest begins, or would */
+	uint32_t rest; /* payload bytes in the ring */
+	uint32_t reserved;
+};
+
+struct tx {
+	struct shm_log *log; /* null until the first send */
+	int fd;
+	uint64_t head;                 /* next position to be written */
+	uint64_t first;                /* first position of the batch; head: no batch */
+	uint64_t bytes;                /* next payload byte */
+	uint64_t tail;                 /* oldest position that is whole */
+	uint64_t gate_head;            /* look at cursors before writing this position */
+	uint64_t gate_bytes;           /*  ... and before the payload gets here */
+	uint64_t ring[SHM_SLOT_WORDS]; /* whom the batch is for */
+	uint32_t ring_words;           /* a bit a word of ring that is not zero */
+	struct engine_ah *last_ah;     /* resolved in this batch */
+	struct tx_place *places;       /* [SHM_LOG_SLOTS] */
+	uint32_t *ordinals;            /* [SHM_GROUPS_MAX] */
+	struct receiver **receivers;   /* [SHM_SLOTS_MAX] */
+	uint32_t receiver_slots[SHM_SLOTS_MAX]; /* those in use */
+	uint32_t receiver_count;
+};
+
+/* -- address handles (ah.c) ---------------------------------------------------------- */
+
+/*
+ * Created and destroyed by the caller. The cache is guarded by tx and is true while the
+ * generation is the entry's (multicast) or the serial the GID's (unicast).
+ */
+struct engine_ah {
+	uint64_t generation;        /* of the entry; 0: look it up */
+	uint64_t groups_generation; /* at which there was no such entry */
+	uint32_t entry;             /* SHM_NONE: none */
+	uint32_t words_used;        /* a bit a word of words that is not zero */
+	uint32_t src_gid;           /* port index << 8 | GID index */
+	uint32_t pd;
+	uint8_t hop_limit, traffic_class, sl;
+	bool multicast;
+	bool members;    /* the entry has any */
+	bool incomplete; /* a member's memory could not be had: try again some time */
+	uint8_t skips;   /* posts since */
+	uint64_t words[SHM_SLOT_WORDS]; /* the processes to ring: members that we know */
+
+	uint32_t dst_gid;    /* unicast: as src_gid; SHM_NONE: no port has it */
+	uint32_t dst_serial; /* of that GID table entry */
+	uint32_t dst_device;
+	uint32_t port_index;
+	uint8_t dgid[16];
+	struct engine *engine;
+};
+
+/* -- the engine ---------------------------------------------------------------------- */
+
+#define ENGINE_QP_BUCKETS 1024u
+
+struct engine {
+	/* fixed from open on */
+	const struct shm_tables *tables;
+	struct shm_doorbell *doorbell;
+	struct shm_counters *counters;
+	const struct engine_ops *ops;
+	void *arg;
+	uint32_t slot, incarnation;
+
+	_Atomic bool failed;      /* the daemon is gone */
+	_Atomic int armed;        /* completion queues not DISARMED */
+	_Atomic uint32_t waiters; /* threads in engine_wait, about to sleep or asleep */
+	_Atomic bool wake_wanted; /* an event was raised under a lock */
+
+	_Alignas(64) struct lock tx_lock;
+	struct tx tx; /* guarded by tx_lock */
+
+	_Alignas(64) struct lock rx_lock;
+	struct rx rx;                       /* guarded by rx_lock */
+	struct list qps[ENGINE_QP_BUCKETS]; /* guarded by rx_lock */
+
+	struct mr_table mrs; /* guarded by tx_lock and rx_lock */
+
+	pthread_mutex_t setup; /* guards creation of the log and of the helper */
+	bool helper_running;   /* guarded by setup */
+	pthread_t helper;
+	_Atomic bool helper_stop;
+};
+
+/* wait.c: tell waiters what was raised under a lock, now that it is dropped. */
+void engine_settle_slow(struct engine *e);
+static inline void engine_settle(struct engine *e)
+{
+	if (unlikely(atomic_load_explicit(&e->wake_wanted, memory_order_relaxed)))
+		engine_settle_slow(e);
+}
+/* Under rx: clear the bits, raise the flag of `sleeper`, and look once more. True: there
+ * is something to do first. */
+bool engine_sleep_prepare(struct engine *e, uint32_t sleeper);
+#define ENGINE_RECHECK_MS 500
+
+/* helper.c */
+int helper_start(struct engine *e);
+void helper_stop(struct engine *e);
+
+/* senders.c */
+int senders_init(struct engine *e);
+void senders_fini(struct engine *e);
+/* Under rx: take in what our doorbell says. */
+void senders_collect(struct engine *e);
+/* Under rx: has it published something we have not read? */
+bool sender_has_news(const struct sender *s);
+/* Under rx: one log that we follow and nobody rang for; repairs a lost bit. */
+void senders_visit_silent(struct engine *e);
+/* Under rx: all of them; true if one has something. */
+bool senders_visit_all(struct engine *e);
+/* Under rx: its log was empty once more. It may fall silent, or its process be dead: true
+ * when it left rx.active. */
+bool sender_idle(struct engine *e, struct sender *s);
+/* No lock: ask the daemon for those wanted, tell it of those read to the end. */
+void senders_map_wanted(struct engine *e);
+/* Under rx: our own log, at its creation. */
+int senders_add_own(struct engine *e, const struct shm_log *log);
+/* Under rx: is senders_map_wanted to be called? */
+static inline bool senders_any_wanted(const struct engine *e)
+{
+	return e->rx.any_wanted || e->rx.any_retry || e->rx.retired;
+}
+
+/* rx.c: under rx, one turn; returns the number of datagrams looked at. */
+unsigned int rx_turn(struct engine *e);
+/* No lock: a turn with all that follows. */
+unsigned int engine_turn_and_map(struct engine *e);
+/* Under rx or not: how a drop is counted where no queue pair can be named. */
+void engine_drop(struct engine *e, enum drop_reason reason, uint64_t n);
+
+/* rx_deliver.c */
+struct rx_datagram {
+	const struct shm_log_slot *slot;
+	const uint8_t *rest; /* payload behind the first SHM_LOG_INLINE bytes */
+	uint64_t position;
+	uint64_t generation;
+	const struct grh_flow *flow;
+	uint32_t length;
+	uint32_t qkey;
+	uint32_t imm;
+	uint32_t src_qpn;
+	uint32_t src_device;
+	uint16_t pkey;
+	uint8_t flags;
+	bool own;
+};
+/* Under rx: put it into the queue pair's next receive. DROP_NONE: completed. */
+enum drop_reason rx_deliver(struct engine_qp *qp, const struct rx_datagram *d);
+static inline bool rx_still_there(const struct rx_datagram *d)
+{
+	/* R2: the copies before this fence are of position d->position if the word behind it
+	 * still says so (pairs with W1). */
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&d->slot->sequence, memory_order_relaxed) ==
+	       2 * d->position;
+}
+
+/* receivers.c: all under tx */
+int receivers_init(struct engine *e);
+void receivers_fini(struct engine *e);
+bool receiver_known(struct engine *e, uint32_t slot);
+/* Drops tx, asks the daemon, takes tx again. 0, or why it is not known. */
+int receiver_map_unlocked(struct engine *e, uint32_t slot);
+
+/* tx.c: all under tx */
+int tx_init(struct engine *e);
+void tx_fini(struct engine *e);
+/* Drops tx and takes it again. */
+int tx_open_unlocked(struct engine *e);
+struct tx_datagram {
+	struct engine_qp *qp;
+	const struct ibv_send_wr *wr;
+	const struct engine_ah *ah;
+	uint32_t length;
+	uint32_t entry;
+	uint32_t ordinal;
+	uint32_t dst_gid;
+	uint32_t dst_qpn;
+	uint32_t qkey;
+	uint16_t pkey;
+	uint8_t flags;
+};
+void tx_write(struct engine *e, const struct tx_datagram *d);
+/* Make the batch visible and tell those it is for. */
+void tx_publish(struct engine *e);
+
+/* gate.c: under tx: make room for a datagram with `rest` payload bytes in the ring. True:
+ * tx was dropped meanwhile. */
+bool tx_gate_unlocked(struct engine *e, uint32_t rest);
+static inline uint32_t tx_rest_of(uint32_t length)
+{
+	return length > SHM_LOG_INLINE ? length - SHM_LOG_INLINE : 0;
+}
+/* Where the rest would begin: it does not wrap round the end of the ring. */
+static inline uint64_t tx_rest_at(const struct tx *tx, uint32_t rest)
+{
+	uint32_t to_end = SHM_LOG_PAYLOAD - (uint32_t)(tx->bytes % SHM_LOG_PAYLOAD);
+
+	return tx->bytes + (rest > to_end ? to_end : 0);
+}
+static inline bool tx_at_gate(const struct tx *tx, uint32_t rest)
+{
+	return tx->head >= tx->gate_head || tx_rest_at(tx, rest) + rest > tx->gate_bytes;
+}
+
+/* ah.c: under tx. True: the cache is true; false: it was made true, but tx was dropped
+ * meanwhile. */
+bool ah_resolve_slow(struct engine *e, struct engine_ah *ah);
+static inline bool ah_is_true(const struct engine *e, const struct engine_ah *ah)
+{
+	const struct shm_tables *t = e->tables;
+
+	if (unlikely(!ah->multicast))
+		return ah->dst_gid != SHM_NONE &&
+		       atomic_load_explicit(
+			       &t->ports[ah->dst_gid >> 8].gids[ah->dst_gid & 0xff].valid,
+			       memory_order_acquire) == ah->dst_serial;
+	if (unlikely(ah->entry == SHM_NONE))
+		return atomic_load_explicit(&t->h.groups_generation,
+					    memory_order_acquire) ==
+		       ah->groups_generation;
+	return atomic_load_explicit(&t->groups[ah->entry].generation,
+				    memory_order_acquire) == ah->generation; /* T2 */
+}
+/* Is `slot` run by the process `incarnation`, and alive? */
+static inline bool slot_lives(const struct shm_tables *t, uint32_t slot,
+			      uint32_t incarnation)
+{
+	const struct shm_slot *s = &t->slots[slot];
+
+	return atomic_load_explicit(&s->state, memory_order_acquire) == SHM_SLOT_LIVE &&
+	       atomic_load_explicit(&s->incarnation, memory_order_acquire) == incarnation;
+}
+
+/* send.c: under tx. 0: done, whatever became of it; SEND_AGAIN: tx was dropped meanwhile,
+ * look at everything again; else an error of the call. */
+#define SEND_AGAIN (-1)
+int send_execute(struct engine_qp *qp, const struct ibv_send_wr *wr);
+/* Under tx or engine_qp->lock. */
+void complete_send(struct engine_qp *qp, const struct ibv_send_wr *wr,
+		   enum ibv_wc_status status, uint32_t bytes);
+
+/* send_held.c: what is posted in SQD waits there. */
+/* Under tx: keep a copy. */
+int send_hold(struct engine_qp *qp, const struct ibv_send_wr *wr);
+/* Under tx: execute them. */
+void send_held(struct engine_qp *qp);
+/* Under engine_qp->lock: complete them with IBV_WC_WR_FLUSH_ERR; or forget them. */
+void send_held_flush(struct engine_qp *qp);
+void send_held_drop(struct engine_qp *qp);
+
+/* cq.c. Push under rx, tx or engine_qp->lock. False: the queue was full. */
+bool cq_push(struct engine_cq *cq, const struct ibv_wc *wc, struct engine_qp *qp,
+	     bool is_send, bool solicited);
+void cq_raise(struct engine_cq *cq);
+static inline void cq_notify(struct engine_cq *cq, bool solicited)
+{
+	int armed = atomic_load_explicit(&cq->armed, memory_order_relaxed);
+
+	if (unlikely(armed == CQ_ARMED_ANY || (armed == CQ_ARMED_SOLICITED && solicited)))
+		cq_raise(cq);
+}
+/* Forget the completions of a queue pair. */
+void cq_purge(struct engine_cq *cq, const struct engine_qp *qp);
+
+/* rq.c */
+int rq_init(struct recv_queue *rq, uint32_t depth, uint32_t max_sge);
+void rq_fini(struct recv_queue *rq);
+static inline struct recv_entry *rq_entry(struct recv_queue *rq, uint32_t i)
+{
+	return (struct recv_entry *)(rq->entries + (size_t)(i & rq->mask) * rq->stride);
+}
+/* Under rx: the oldest receive posted, or null. */
+static inline struct recv_entry *rq_peek(struct recv_queue *rq)
+{
+	uint32_t head = atomic_load_explicit(&rq->head, memory_order_relaxed);
+
+	if (unlikely(head == rq->known_tail)) {
+		rq->known_tail =
+			atomic_load_explicit(&rq->tail, memory_order_acquire); /* Q1 */
+		if (head == rq->known_tail)
+			return NULL;
+	}
+	return rq_entry(rq, head);
+}
+static inline void rq_pop(struct recv_queue *rq)
+{
+	uint32_t head = atomic_load_explicit(&rq->head, memory_order_relaxed);
+
+	atomic_store_explicit(&rq->head, head + 1, memory_order_release); /* Q2 */
+}
+
+/* qp.c */
+/* Under rx (and tx or not): to ERR, and flush. */
+void qp_fail(struct engine_qp *qp);
+struct engine_qp *qp_find(struct engine *e, uint32_t device, uint32_t qpn);
+static inline int qp_state(const struct engine_qp *qp)
+{
+	return atomic_load_explicit(&qp->state, memory_order_acquire);
+}
+static inline uint16_t qp_pkey(const struct engine_qp *qp)
+{
+	const struct shm_port *port = &qp->engine->tables->ports[qp->attr.port_index];
+
+	return atomic_load_explicit(&port->pkeys[qp->attr.pkey_index],
+				    memory_order_relaxed);
+}
+
+/* mcast.c: under rx */
+void attachments_fini(struct engine *e);
+void attachments_drop_qp(struct engine_qp *qp);
+struct heard *attachment_heard_slow(struct attachment *a, uint32_t index);
+
+/* mr.c: under tx or rx. The memory of [addr, addr + length) if `lkey` permits, else null. */
+int mr_init(struct engine *e);
+void mr_fini(struct engine *e);
+static inline uint32_t mr_bucket(const struct mr_table *t, uint32_t lkey)
+{
+	return (lkey * 0x9e3779b1u >> 7) & t->mask;
+}
+static inline uint8_t *mr_translate(const struct engine *e, uint32_t pd, uint32_t lkey,
+				    uint64_t addr, uint64_t length, unsigned int access)
+{
+	const struct mr_table *t = &e->mrs;
+	const struct mr *mr;
+
+	for (uint32_t b = mr_bucket(t, lkey);; b = (b + 1) & t->mask) {
+		mr = &t->buckets[b];
+		if (likely(mr->used && mr->lkey == lkey))
+			break;
+		if (!mr->used)
+			return NULL;
+	}
+	if (unlikely(mr->pd != pd || (mr->access & access) != access))
+		return NULL;
+	if (unlikely(addr < mr->iova || length > mr->length ||
+		     addr - mr->iova > mr->length - length))
+		return NULL;
+	return mr->addr + (addr - mr->iova);
+}
+
+/* Counters have one writer each, the holder of a lock, so no locked addition is needed. */
+static inline void count_add(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_store_explicit(counter,
+			      atomic_load_explicit(counter, memory_order_relaxed) + n,
+			      memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Pacing: polite, then ruthless (spec/dataplane 5, and its traps 1 to 4).
+ *
+ * The writer looks at the cursors of its receivers only when it reaches its gate, three
+ * quarters of a lap from the slowest of them, in slots or in bytes. There it kicks those
+ * that have not moved since it last looked. When the log is full it waits: for a receiver
+ * that does not move at most GRACE_NS, once; after that the receiver is lagging, and is
+ * not waited for until it has caught up, each time a little later.
+ *
+ * Only receivers count that have something to lose: a datagram for them, not yet read.
+ *
+ * G2  the cursor, loaded with acquire, pairs with G1 (rx.c). It is advice: whatever it
+ *     says, followers check what they copied.
+ */
+#include <sched.h>
+
+#include "base/clock.h"
+#include "engine/engine_priv.h"
+
+#define GATE_SLOTS   (SHM_LOG_SLOTS / 4 * 3)
+#define GATE_BYTES   (SHM_LOG_PAYLOAD / 4 * 3)
+#define STEP_SLOTS   (SHM_LOG_SLOTS / 16) /* between looks past the gate */
+#define STEP_BYTES   (SHM_LOG_PAYLOAD / 16)
+#define GRACE_NS     10000000u
+#define PATIENCE_NS  200000000u /* with progress, but never enough of it */
+#define TICK_NS      1000000u /* more than that between two looks: we were not running */
+#define DISTRUST_MAX 64u
+
+/* Where the payload of position `p`, or what follows it, begins. */
+static uint64_t place_of(const struct tx *tx, uint64_t p)
+{
+	if (p >= tx->head)
+		return tx->bytes;
+	if (tx->head - p > SHM_LOG_SLOTS)
+		return tx->bytes > SHM_LOG_PAYLOAD ? tx->bytes - SHM_LOG_PAYLOAD : 0;
+	return tx->places[(p - 1) % SHM_LOG_SLOTS].at;
+}
+
+/* How far the receiver has read, as far as we may believe it. */
+static uint64_t position_of(const struct engine *e, const struct receiver *r)
+{
+	uint64_t p = r->first;
+
+	if (atomic_load_explicit(&r->cursor->incarnation, memory_order_acquire) ==
+	    e->incarnation) {
+		uint64_t c =
+			atomic_load_explicit(&r->cursor->position, memory_order_acquire);
+
+		if (c > p) /* G2 */
+			p = c;
+	}
+	return p < e->tx.head ? p : e->tx.head;
+}
+
+struct need {
+	uint64_t end; /* payload byte behind the datagram to be written */
+	uint64_t now_ns, passed_ns;
+	bool waiting;
+};
+
+/* Would the datagram overwrite what a receiver at `p` has not read? */
+static bool is_full(const struct tx *tx, uint64_t p, const struct need *need)
+{
+	return tx->head - p >= SHM_LOG_SLOTS ||
+	       need->end - place_of(tx, p) > SHM_LOG_PAYLOAD;
+}
+
+static bool is_behind(const struct tx *tx, uint64_t p, const struct need *need)
+{
+	return tx->head - p >= GATE_SLOTS || need->end - place_of(tx, p) >= GATE_BYTES;
+}
+
+/* A lagging receiver is waited for again when it was near the head in some looks. */
+static void regain_trust(struct receiver *r, uint64_t head, uint64_t p)
+{
+	if (head - p > SHM_LOG_SLOTS / 4) {
+		r->good_looks = 0;
+		return;
+	}
+	if (r->good_looks++ < r->distrust)
+		return;
+	r->lagging = false;
+	r->first = p;
+}
+
+static void condemn(struct receiver *r)
+{
+	r->lagging = true;
+	r->good_looks = 0;
+	r->distrust = r->distrust ? 2 * r->distrust : 1;
+	if (r->distrust > DISTRUST_MAX)
+		r->distrust = DISTRUST_MAX;
+	r->stalled_ns = 0;
+	r->waited_ns = 0;
+}
+
+/* It holds us up. Our own clock does not judge it alone: what passes while we are not
+ * running ourselves counts as one tick, and the cursor was looked at just now (trap 3). */
+static void stall(struct receiver *r, bool moved, const struct need *need)
+{
+	if (moved)
+		r->stalled_ns = 0;
+	r->stalled_ns += need->passed_ns;
+	r->waited_ns += need->passed_ns;
+	if (r->stalled_ns >= GRACE_NS || r->waited_ns >= PATIENCE_NS)
+		condemn(r);
+}
+
+/* One receiver. Returns the position it needs kept; head: none. */
+static uint64_t look_at(struct engine *e, struct receiver *r, const struct need *need)
+{
+	const uint64_t head = e->tx.head;
+	uint64_t p = position_of(e, r);
+	bool moved = p != r->seen;
+
+	r->seen = p;
+	r->clear = r->last_for <= p || !slot_lives(e->tables, r->slot, r->incarnation);
+	if (moved)
+		r->kicked = false;
+	if (r->lagging)
+		regain_trust(r, head, p);
+	if (r->clear || r->lagging) {
+		r->stalled_ns = 0;
+		r->waited_ns = 0;
+		return head;
+	}
+	if (!moved && !r->kicked && is_behind(&e->tx, p, need)) {
+		shm_doorbell_kick(r->doorbell, e->slot);
+		r->kicked = true;
+	}
+	if (!is_full(&e->tx, p, need))
+		r->waited_ns = r->stalled_ns = 0;
+	else if (need->waiting)
+		stall(r, moved, need);
+	return r->lagging ? head : p;
+}
+
+static uint64_t look_at_all(struct engine *e, const struct need *need)
+{
+	uint64_t floor = e->tx.head;
+
+	for (uint32_t i = 0; i < e->tx.receiver_count; i++) {
+		struct receiver *r = e->tx.receivers[e->tx.receiver_slots[i]];
+		uint64_t p = r->last_for ? look_at(e, r, need) : floor;
+
+		if (p < floor)
+			floor = p;
+	}
+	return floor;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* When to look again, if `floor` is to be kept. */
+static void set_gates(struct tx *tx, uint64_t floor, const struct need *need)
+{
+	uint64_t floor_at = place_of(tx, floor);
+
+	tx->gate_head = floor + GATE_SLOTS;
+	if (tx->head >= tx->gate_head)
+		tx->gate_head = smaller(tx->head + STEP_SLOTS, floor + SHM_LOG_SLOTS);
+	tx->gate_bytes = floor_at + GATE_BYTES;
+	if (need->end >= tx->gate_bytes)
+		tx->gate_bytes =
+			smaller(need->end + STEP_BYTES, floor_at + SHM_LOG_PAYLOAD);
+}
+
+/* Let others run, and run what is for us: two that wait for each other both get on. */
+static void step_aside_unlocked(struct engine *e, struct need *need)
+{
+	uint64_t now;
+
+	lock_drop(&e->tx_lock);
+	engine_turn_and_map(e);
+	sched_yield();
+	lock_take(&e->tx_lock);
+	now = clock_now_ns();
+	need->passed_ns = smaller(now - need->now_ns, TICK_NS);
+	need->now_ns = now;
+}
+
+bool tx_gate_unlocked(struct engine *e, uint32_t rest)
+{
+	struct tx *tx = &e->tx;
+	struct need need = { .waiting = false };
+	uint64_t floor;
+
+	tx_publish(e);
+	for (;;) {
+		need.end = tx_rest_at(tx, rest) + rest;
+		floor = look_at_all(e, &need);
+		if (!is_full(tx, floor, &need))
+			break;
+		if (!need.waiting)
+			need.now_ns = clock_now_ns();
+		need.waiting = true;
+		step_aside_unlocked(e, &need);
+	}
+	set_gates(tx, floor, &need);
+	return need.waiting;
+}

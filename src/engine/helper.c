@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The helper thread: runs the engine for a program that does not. It sleeps until a
+ * sender at its gate, or verbcastd, kicks it; and exactly, as a waiter does, while a
+ * completion queue is armed and no thread is in engine_wait (a program in poll or epoll).
+ * Arming makes its sleep exact without waking it (cq.c: armed_rx).
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include "engine/engine_priv.h"
+
+static bool is_exact(const struct engine *e)
+{
+	return atomic_load_explicit(&e->armed, memory_order_relaxed) &&
+	       !atomic_load_explicit(&e->waiters, memory_order_relaxed);
+}
+
+/* True: sleep. */
+static bool prepare(struct engine *e)
+{
+	bool sleep = true;
+
+	lock_take(&e->rx_lock);
+	if (is_exact(e))
+		sleep = !engine_sleep_prepare(e, SHM_SLEEPER_HELPER);
+	lock_drop(&e->rx_lock);
+	return sleep;
+}
+
+static void recheck(struct engine *e)
+{
+	lock_take(&e->rx_lock);
+	if (is_exact(e))
+		senders_visit_all(e);
+	lock_drop(&e->rx_lock);
+}
+
+static void *helper_main(void *arg)
+{
+	struct engine *e = arg;
+
+	while (!atomic_load_explicit(&e->helper_stop, memory_order_acquire)) {
+		uint32_t seen = engine_wait_prepare(e);
+
+		while (engine_turn_and_map(e))
+			;
+		if (atomic_load_explicit(&e->helper_stop, memory_order_acquire))
+			break;
+		if (prepare(e) &&
+		    shm_doorbell_sleep(e->doorbell, SHM_SLEEPER_HELPER, seen,
+				       ENGINE_RECHECK_MS) == -ETIMEDOUT)
+			recheck(e);
+	}
+	return NULL;
+}
+
+/* All signals stay the program's. */
+static int start_locked(struct engine *e)
+{
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = -pthread_create(&e->helper, NULL, helper_main, e);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r < 0)
+		return r;
+	pthread_setname_np(e->helper, "verbcast-helper");
+	e->helper_running = true;
+	return 0;
+}
+
+int helper_start(struct engine *e)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&e->setup);
+	if (!e->helper_running)
+		r = start_locked(e);
+	pthread_mutex_unlock(&e->setup);
+	return r;
+}
+
+void helper_stop(struct engine *e)
+{
+	if (!e->helper_running)
+		return;
+	atomic_store_explicit(&e->helper_stop, true, memory_order_release);
+	shm_doorbell_wake(e->doorbell, SHM_SLEEPER_HELPER);
+	pthread_join(e->helper, NULL);
+	e->helper_running = false;
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Receive queues: a ring with one reader, the holder of rx, and one writer at a time, the
+ * holder of the queue pair's own lock.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine_priv.h"
+
+int rq_init(struct recv_queue *rq, uint32_t depth, uint32_t max_sge)
+{
+	uint32_t size = 1;
+
+	while (size < depth)
+		size *= 2;
+	rq->stride =
+		(uint32_t)(sizeof(struct recv_entry) + max_sge * sizeof(struct ibv_sge));
+	rq->entries = malloc((size_t)size * rq->stride);
+	if (!rq->entries)
+		return -ENOMEM;
+	rq->mask = size - 1;
+	rq->depth = depth;
+	return 0;
+}
+
+void rq_fini(struct recv_queue *rq)
+{
+	free(rq->entries);
+}
+
+/* What a queue pair in ERR answers to a receive request. */
+static void flush_one(struct engine_qp *qp, uint64_t wr_id)
+{
+	struct ibv_wc wc = {
+		.wr_id = wr_id,
+		.status = IBV_WC_WR_FLUSH_ERR,
+		.opcode = IBV_WC_RECV,
+		.qp_num = qp->config.qpn,
+	};
+
+	cq_push(qp->config.recv_cq, &wc, qp, false, true);
+}
+
+static int post_one(struct engine_qp *qp, const struct ibv_recv_wr *wr)
+{
+	struct recv_queue *rq = &qp->rq;
+	uint32_t tail = atomic_load_explicit(&rq->tail, memory_order_relaxed);
+	uint32_t head = atomic_load_explicit(&rq->head, memory_order_acquire); /* Q2 */
+	struct recv_entry *entry;
+
+	if (unlikely(wr->num_sge < 0 ||
+		     (uint32_t)wr->num_sge > qp->config.cap.max_recv_sge))
+		return EINVAL;
+	if (unlikely(tail - head >= rq->depth))
+		return ENOMEM;
+	entry = rq_entry(rq, tail);
+	entry->wr_id = wr->wr_id;
+	entry->num_sge = (uint32_t)wr->num_sge;
+	for (int i = 0; i < wr->num_sge; i++)
+		entry->sge[i] = wr->sg_list[i];
+	atomic_store_explicit(&rq->tail, tail + 1, memory_order_release); /* Q1 */
+	return 0;
+}
+
+static int post_in_state(struct engine_qp *qp, const struct ibv_recv_wr *wr)
+{
+	int state = qp_state(qp);
+
+	if (unlikely(state == IBV_QPS_RESET))
+		return EINVAL;
+	if (unlikely(atomic_load_explicit(&qp->engine->failed, memory_order_relaxed)))
+		return ENODEV;
+	if (likely(state != IBV_QPS_ERR))
+		return post_one(qp, wr);
+	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->config.cap.max_recv_sge)
+		return EINVAL;
+	flush_one(qp, wr->wr_id);
+	return 0;
+}
+
+int engine_qp_post_recv(struct engine_qp *qp, struct ibv_recv_wr *wr,
+			struct ibv_recv_wr **bad_wr)
+{
+	int r = 0;
+
+	lock_take(&qp->lock);
+	for (; wr; wr = wr->next) {
+		r = post_in_state(qp, wr);
+		if (unlikely(r)) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	lock_drop(&qp->lock);
+	engine_settle(qp->engine);
+	return r;
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Threads that wait for a completion event (spec/dataplane 6, "Sleep").
+ *
+ * `wakes` grows with every ring taken, kick, and event raised in this process. A waiter
+ * notes it before it looks at what it waits for, and sleeps only while it is the same, so
+ * nothing that came after its look is slept through. engine_sleep_prepare is the other
+ * half: it clears the doorbell's bits and looks at the logs once more.
+ *
+ * S1  a waiter counts itself in `waiters` and then reads `wakes` (in the futex call);
+ * S2  an event is counted in `wakes`, then `waiters` is read. One of them sees the other.
+ */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "engine/engine_priv.h"
+
+uint32_t engine_wait_prepare(struct engine *e)
+{
+	return atomic_load_explicit(&e->doorbell->wakes, memory_order_acquire);
+}
+
+void engine_wake(struct engine *e)
+{
+	atomic_fetch_add_explicit(&e->doorbell->wakes, 1, memory_order_seq_cst); /* S2 */
+	if (atomic_load_explicit(&e->waiters, memory_order_seq_cst))
+		shm_doorbell_wake(e->doorbell, SHM_SLEEPER_WAITER);
+}
+
+void engine_settle_slow(struct engine *e)
+{
+	if (atomic_exchange_explicit(&e->wake_wanted, false, memory_order_acq_rel))
+		engine_wake(e);
+}
+
+/* True: sleep. */
+static bool prepare(struct engine *e)
+{
+	bool sleep;
+
+	lock_take(&e->rx_lock);
+	atomic_fetch_add_explicit(&e->waiters, 1, memory_order_seq_cst); /* S1 */
+	sleep = !engine_sleep_prepare(e, SHM_SLEEPER_WAITER);
+	lock_drop(&e->rx_lock);
+	return sleep;
+}
+
+/* The last one out leaves armed queues to the helper. */
+static void leave(struct engine *e)
+{
+	lock_take(&e->rx_lock);
+	if (atomic_fetch_sub_explicit(&e->waiters, 1, memory_order_seq_cst) == 1 &&
+	    atomic_load_explicit(&e->armed, memory_order_relaxed) &&
+	    engine_sleep_prepare(e, SHM_SLEEPER_HELPER))
+		rx_turn(e);
+	lock_drop(&e->rx_lock);
+	engine_settle(e);
+}
+
+/* Now and then look at every log: covers a sender that was stopped between setting its
+ * bit and waking us, and doorbells that somebody scribbled on. */
+static void recheck(struct engine *e)
+{
+	lock_take(&e->rx_lock);
+	senders_visit_all(e);
+	lock_drop(&e->rx_lock);
+}
+
+static int sleep_once(struct engine *e, uint32_t seen, int timeout_ms)
+{
+	int r = 0;
+
+	if (prepare(e))
+		r = shm_doorbell_sleep(e->doorbell, SHM_SLEEPER_WAITER, seen, timeout_ms);
+	if (r == -ETIMEDOUT)
+		recheck(e);
+	engine_turn_and_map(e);
+	leave(e);
+	return r;
+}
+
+static int left_ms(uint64_t until_ns)
+{
+	uint64_t now = clock_now_ns();
+
+	if (until_ns == UINT64_MAX)
+		return ENGINE_RECHECK_MS;
+	if (now >= until_ns)
+		return 0;
+	if (until_ns - now >= ENGINE_RECHECK_MS * 1000000ull)
+		return ENGINE_RECHECK_MS;
+	return (int)((until_ns - now + 999999) / 1000000);
+}
+
+int engine_wait(struct engine *e, uint32_t *seen, int timeout_ms)
+{
+	uint64_t until_ns = timeout_ms < 0
+				    ? UINT64_MAX
+				    : clock_now_ns() + (uint64_t)timeout_ms * 1000000;
+	int left, r = 0;
+
+	if (engine_turn_and_map(e))
+		goto woken;
+	while (engine_wait_prepare(e) == *seen) {
+		left = left_ms(until_ns);
+		if (!left)
+			return -ETIMEDOUT;
+		r = sleep_once(e, *seen, left);
+		if (r == -EINTR)
+			return r;
+	}
+woken:
+	*seen = engine_wait_prepare(e);
+	return 0;
+}
