@@ -77,7 +77,10 @@ bool site_lock_is_held(const char *path)
 
 int site_lock_write_pid(int fd, pid_t pid)
 {
-	if (ftruncate(fd, 0) < 0 || dprintf(fd, "%d\n", (int)pid) < 0)
+	char text[32];
+	int n = snprintf(text, sizeof(text), "%d\n", (int)pid);
+
+	if (ftruncate(fd, 0) < 0 || pwrite(fd, text, (size_t)n, 0) != n)
 		return -errno;
 	return 0;
 }

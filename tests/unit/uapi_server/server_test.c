@@ -1,0 +1,996 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The server against callers that keep to nothing: its site is a stub that counts, the
+ * callers are raw sockets of this process or of its children.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/pidfd.h"
+#include "harness/harness.h"
+#include "uapi/server/server_priv.h"
+
+#define LAYOUT 77u
+
+struct world {
+	struct loop *loop;
+	struct loop_timer *turn;
+	struct uapi_server *server;
+	struct ib_node *node;
+	struct sockaddr_un addr;
+	socklen_t addr_bytes;
+	int memory; /* stands for every descriptor that a site has */
+	unsigned int opened, closed, stopped, published;
+	unsigned int present;
+	unsigned int private_ends;
+	int stop_replied; /* what the client had when stop was carried out */
+};
+
+static struct world *world;
+
+/* -- the site ----------------------------------------------------------------------- */
+
+static int process_open(void *arg, struct ib_node *node, pid_t pid, const char *program,
+			struct uapi_process *ret)
+{
+	struct world *w = arg;
+
+	*ret = (struct uapi_process){
+		.slot = w->opened++,
+		.incarnation = 9,
+		.doorbell_fd = w->memory,
+		.counters_fd = w->memory,
+	};
+	return 0;
+}
+
+static void process_close(void *arg, uint32_t slot)
+{
+	((struct world *)arg)->closed++;
+}
+
+static int map_peer(void *arg, uint32_t asking, uint32_t slot, struct uapi_peer *ret)
+{
+	if (slot > 5)
+		return -ENOENT;
+	*ret = (struct uapi_peer){ .incarnation = 3, .doorbell_fd = -1, .log_fd = -1 };
+	if (slot > 0)
+		ret->doorbell_fd = ((struct world *)arg)->memory;
+	return 0;
+}
+
+static int publish_log(void *arg, uint32_t slot, int fd)
+{
+	((struct world *)arg)->published++;
+	close(fd);
+	return 0;
+}
+
+static int drained(void *arg, uint32_t asking, uint32_t slot, uint32_t incarnation)
+{
+	return 0;
+}
+
+static int status(void *arg, int *ret_fd, uint64_t *ret_bytes)
+{
+	*ret_fd = memfd_create("status", MFD_CLOEXEC);
+	*ret_bytes = 2;
+	return write(*ret_fd, "{}", 2) == 2 ? 0 : -EIO;
+}
+
+static void stop(void *arg)
+{
+	((struct world *)arg)->stopped++;
+}
+
+static void presence(void *arg, unsigned int clients, bool ended_private)
+{
+	struct world *w = arg;
+
+	w->present = clients;
+	w->private_ends += ended_private;
+}
+
+static struct ib_node *find_node(void *arg, const char *name)
+{
+	struct world *w = arg;
+
+	return !*name || !strcmp(name, "local") ? w->node : NULL;
+}
+
+static const char *site_name(void *arg)
+{
+	return "test";
+}
+
+static int tables_fd(void *arg)
+{
+	return ((struct world *)arg)->memory;
+}
+
+static uint64_t tables_bytes(void *arg)
+{
+	return 4096;
+}
+
+static const struct uapi_site_ops ops = {
+	.process_open = process_open,
+	.process_close = process_close,
+	.map_peer = map_peer,
+	.publish_log = publish_log,
+	.drained = drained,
+	.status = status,
+	.stop = stop,
+	.presence = presence,
+	.find_node = find_node,
+	.site_name = site_name,
+	.tables_fd = tables_fd,
+	.tables_bytes = tables_bytes,
+};
+
+/* -- the world ---------------------------------------------------------------------- */
+
+static void turned(void *arg)
+{
+	loop_stop(((struct world *)arg)->loop);
+}
+
+/* Let the server do what it can without waiting for anything. */
+static void turn(void)
+{
+	for (int i = 0; i < 3; i++) {
+		loop_timer_arm(world->turn, 0);
+		assert_int_equal(loop_run(world->loop), 0);
+	}
+}
+
+static int listen_somewhere(struct world *w)
+{
+	struct sockaddr_un autobind = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&autobind, sizeof(sa_family_t)), 0);
+	assert_int_equal(listen(fd, 64), 0);
+	w->addr_bytes = sizeof(w->addr);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&w->addr, &w->addr_bytes), 0);
+	return fd;
+}
+
+static int set_up(void **state)
+{
+	struct world *w = world = calloc(1, sizeof(*w));
+	struct uapi_server_config config = {
+		.ops = &ops,
+		.arg = w,
+		.limits = { .max_clients = 8,
+			    .max_objects_per_client = 100,
+			    .max_cm_ids_per_client = 100,
+			    .max_joins_per_client = 100,
+			    .hello_timeout_ms = 20000 },
+		.uid = getuid(),
+		.gid = (gid_t)-1,
+		.layout_version = LAYOUT,
+	};
+
+	assert_int_equal(loop_create(&w->loop), 0);
+	assert_int_equal(loop_timer_create(w->loop, turned, w, &w->turn), 0);
+	w->node = ib_node_create("local", 0);
+	w->memory = memfd_create("memory", MFD_CLOEXEC);
+	config.loop = w->loop;
+	config.listen_fd = listen_somewhere(w);
+	assert_int_equal(uapi_server_create(&config, &w->server), 0);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct world *w = world;
+
+	uapi_server_destroy(w->server);
+	assert_int_equal(w->opened, w->closed);
+	ib_node_destroy(w->node);
+	loop_timer_destroy(w->turn);
+	loop_destroy(w->loop);
+	close(w->memory);
+	free(w);
+	return 0;
+}
+
+/* -- a caller ----------------------------------------------------------------------- */
+
+static int call_in(void)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	assert_int_equal(connect(fd, (struct sockaddr *)&world->addr, world->addr_bytes),
+			 0);
+	return fd;
+}
+
+static bool send_raw(int fd, const void *bytes, size_t length, const int *fds,
+		     size_t count)
+{
+	char control[CMSG_SPACE(sizeof(int) * 32)]
+		__attribute__((aligned(_Alignof(struct cmsghdr)))) = { 0 };
+	struct iovec iov = { (void *)(uintptr_t)bytes, length };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (count) {
+		struct cmsghdr *h = (struct cmsghdr *)control;
+
+		h->cmsg_level = SOL_SOCKET;
+		h->cmsg_type = SCM_RIGHTS;
+		h->cmsg_len = CMSG_LEN(sizeof(int) * count);
+		memcpy(CMSG_DATA(h), fds, sizeof(int) * count);
+		msg.msg_control = control;
+		msg.msg_controllen = CMSG_SPACE(sizeof(int) * count);
+	}
+	return sendmsg(fd, &msg, MSG_NOSIGNAL) == (ssize_t)length;
+}
+
+static bool send_op(int fd, uint16_t op, const void *body, size_t length, const int *fds,
+		    size_t count)
+{
+	uint8_t message[sizeof(struct uapi_header) + 4096];
+	struct uapi_header h = {
+		.length = (uint32_t)(sizeof(h) + length),
+		.op = op,
+		.fds = (uint16_t)count,
+		.serial = 4711,
+	};
+
+	memcpy(message, &h, sizeof(h));
+	if (length)
+		memcpy(message + sizeof(h), body, length);
+	return send_raw(fd, message, h.length, fds, count);
+}
+
+struct answer {
+	struct uapi_header h;
+	uint8_t body[4096];
+	int fds[8];
+	unsigned int count;
+};
+
+/* True with a message; false at the end of file, or when there is nothing. */
+static bool receive(int fd, struct answer *a)
+{
+	char control[CMSG_SPACE(sizeof(int) * 8)]
+		__attribute__((aligned(_Alignof(struct cmsghdr))));
+	struct iovec iov = { a, offsetof(struct answer, fds) };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = control,
+			      .msg_controllen = sizeof(control) };
+	ssize_t n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+
+	a->count = 0;
+	if (n <= 0)
+		return false;
+	assert_int_equal(a->h.length, n);
+	for (struct cmsghdr *h = CMSG_FIRSTHDR(&msg); h; h = CMSG_NXTHDR(&msg, h)) {
+		a->count = (unsigned int)((h->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		memcpy(a->fds, CMSG_DATA(h), a->count * sizeof(int));
+	}
+	assert_int_equal(a->h.fds, a->count);
+	return true;
+}
+
+static void close_fds(struct answer *a)
+{
+	for (unsigned int i = 0; i < a->count; i++)
+		close(a->fds[i]);
+	a->count = 0;
+}
+
+/* The answer's status; fails the test if there is none. */
+static int ask(int fd, uint16_t op, const void *body, size_t length, const int *fds,
+	       size_t count, struct answer *a)
+{
+	assert_true(send_op(fd, op, body, length, fds, count));
+	turn();
+	assert_true(receive(fd, a));
+	assert_int_equal(a->h.op, op);
+	assert_int_equal(a->h.serial, 4711);
+	return a->h.status;
+}
+
+static bool is_cut_off(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	ssize_t n;
+	char byte;
+
+	turn();
+	if (poll(&p, 1, 0) != 1)
+		return false;
+	n = recv(fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+	return n == 0 || (n < 0 && errno != EAGAIN);
+}
+
+static struct uapi_hello good_hello(uint32_t flags)
+{
+	struct uapi_hello h = {
+		.magic = UAPI_MAGIC,
+		.version = UAPI_VERSION,
+		.layout_version = LAYOUT,
+		.flags = flags,
+		.pid = (uint32_t)getpid(),
+		.program = "test",
+	};
+
+	return h;
+}
+
+static int say_hello(int fd, const struct uapi_hello *h, struct answer *a)
+{
+	int pidfd = pidfd_open_process(getpid()), r;
+
+	r = ask(fd, UAPI_HELLO, h, sizeof(*h), &pidfd, pidfd >= 0, a);
+	close(pidfd);
+	return r;
+}
+
+static int hello_tool(void)
+{
+	struct uapi_hello h = good_hello(UAPI_HELLO_TOOL);
+	struct answer a;
+	int fd = call_in();
+
+	assert_int_equal(say_hello(fd, &h, &a), 0);
+	assert_int_equal(a.count, 0);
+	return fd;
+}
+
+/* `ret_event`: null, and the event socket is closed. */
+static int hello_process(int *ret_event)
+{
+	struct uapi_hello h = good_hello(0);
+	struct answer a;
+	int fd = call_in();
+
+	assert_int_equal(say_hello(fd, &h, &a), 0);
+	assert_int_equal(a.count, 4);
+	if (ret_event) {
+		*ret_event = a.fds[0];
+		a.fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	}
+	close_fds(&a);
+	return fd;
+}
+
+/* -- hello -------------------------------------------------------------------------- */
+
+static void a_process_gets_its_memory(void **state)
+{
+	struct uapi_hello h = good_hello(0);
+	struct uapi_hello_reply *reply;
+	struct answer a;
+	int fd = call_in();
+
+	assert_int_equal(say_hello(fd, &h, &a), 0);
+	reply = (void *)a.body;
+	assert_int_equal(a.h.length, sizeof(a.h) + sizeof(*reply));
+	assert_int_equal(a.count, 4);
+	assert_int_equal(reply->incarnation, 9);
+	assert_int_equal(reply->tables_bytes, 4096);
+	assert_string_equal(reply->site, "test");
+	assert_string_equal(reply->release, VERBCAST_VERSION);
+	assert_int_equal(world->present, 1);
+	close_fds(&a);
+	close(fd);
+	turn();
+	assert_int_equal(world->closed, 1);
+	assert_int_equal(world->present, 0);
+}
+
+static void a_tool_gets_nothing_and_is_not_counted(void **state)
+{
+	int fd = hello_tool();
+
+	assert_int_equal(world->opened, 0);
+	assert_int_equal(world->present, 0);
+	close(fd);
+}
+
+static void another_version_is_told_both(void **state)
+{
+	struct uapi_hello h = good_hello(0);
+	struct uapi_hello_reply *reply;
+	struct answer a;
+	int fd = call_in();
+
+	h.version = UAPI_VERSION + 1;
+	assert_int_equal(say_hello(fd, &h, &a), -EPROTO);
+	reply = (void *)a.body;
+	assert_int_equal(a.h.length, sizeof(a.h) + sizeof(*reply));
+	assert_int_equal(reply->version, UAPI_VERSION);
+	assert_int_equal(reply->layout_version, LAYOUT);
+	assert_true(is_cut_off(fd));
+	close(fd);
+}
+
+static void another_version_may_have_another_length(void **state)
+{
+	struct uapi_hello h = good_hello(0);
+	struct answer a;
+	int fd = call_in();
+
+	h.version = UAPI_VERSION + 1;
+	assert_int_equal(ask(fd, UAPI_HELLO, &h, 40, NULL, 0, &a), -EPROTO);
+	close(fd);
+}
+
+static void another_layout_is_refused_to_processes_only(void **state)
+{
+	struct uapi_hello h = good_hello(0);
+	struct answer a;
+	int fd = call_in();
+
+	h.layout_version++;
+	assert_int_equal(say_hello(fd, &h, &a), -EPROTO);
+	close(fd);
+	fd = call_in();
+	h.flags = UAPI_HELLO_TOOL;
+	assert_int_equal(say_hello(fd, &h, &a), 0);
+	close(fd);
+	assert_int_equal(world->opened, 0);
+}
+
+static void every_field_of_hello_is_checked(void **state)
+{
+	const struct uapi_hello good = good_hello(0);
+	struct uapi_hello wrong[6];
+	static const int status_of[6] = { -EINVAL, -EINVAL, -EINVAL,
+					  -EINVAL, -ENODEV, -EPERM };
+	struct answer a;
+
+	for (int i = 0; i < 6; i++)
+		wrong[i] = good;
+	wrong[0].magic ^= 1;
+	wrong[1].flags = 2;
+	wrong[2].reserved = 1;
+	memset(wrong[3].program, 'p', sizeof(wrong[3].program));
+	memcpy(wrong[4].node, "nowhere", 8);
+	wrong[5].pid++;
+	for (int i = 0; i < 6; i++) {
+		int fd = call_in();
+
+		assert_int_equal(say_hello(fd, &wrong[i], &a), status_of[i]);
+		assert_int_equal(a.h.length, sizeof(a.h));
+		assert_true(is_cut_off(fd));
+		close(fd);
+	}
+	assert_int_equal(world->opened, 0);
+}
+
+static void a_short_or_long_hello_is_refused(void **state)
+{
+	uint8_t bytes[sizeof(struct uapi_hello) + 8] = { 0 };
+	struct uapi_hello h = good_hello(0);
+	struct answer a;
+
+	memcpy(bytes, &h, sizeof(h));
+	for (size_t n = 0; n <= sizeof(bytes); n += 4) {
+		int fd;
+
+		if (n == sizeof(h))
+			continue;
+		fd = call_in();
+		assert_int_equal(ask(fd, UAPI_HELLO, bytes, n, NULL, 0, &a), -EINVAL);
+		close(fd);
+		turn();
+	}
+}
+
+static void the_descriptor_must_be_the_callers_own(void **state)
+{
+	struct uapi_hello h = good_hello(0);
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC), fd = call_in(), parent;
+	struct answer a;
+
+	assert_int_equal(ask(fd, UAPI_HELLO, &h, sizeof(h), &null, 1, &a), -EBADF);
+	close(fd);
+	parent = pidfd_open_process(getppid());
+	if (parent >= 0) { /* in a container it may be out of sight */
+		fd = call_in();
+		assert_int_equal(ask(fd, UAPI_HELLO, &h, sizeof(h), &parent, 1, &a),
+				 -EPERM);
+		close(fd);
+		close(parent);
+	}
+	close(null);
+	assert_int_equal(world->opened, 0);
+}
+
+static void a_second_hello_is_refused(void **state)
+{
+	struct uapi_hello h = good_hello(0);
+	struct answer a;
+	int fd = hello_process(NULL);
+
+	assert_int_equal(say_hello(fd, &h, &a), -EINVAL);
+	assert_int_equal(world->opened, 1);
+	close(fd);
+}
+
+static void whoever_does_not_say_hello_first_is_cut_off(void **state)
+{
+	int fd = call_in();
+
+	assert_true(send_op(fd, UAPI_STATUS, NULL, 0, NULL, 0));
+	assert_true(is_cut_off(fd));
+	close(fd);
+}
+
+static void whoever_says_nothing_is_cut_off(void **state)
+{
+	int fd;
+
+	world->server->config.limits.hello_timeout_ms = 30;
+	fd = call_in();
+	turn();
+	assert_false(is_cut_off(fd));
+	harness_until(is_cut_off(fd), 5000, harness_pause());
+	close(fd);
+}
+
+/* -- the frame ---------------------------------------------------------------------- */
+
+static void a_broken_frame_ends_the_connection(void **state)
+{
+	const struct uapi_header good = { .length = sizeof(good), .op = UAPI_STATUS };
+	struct uapi_header wrong[4] = { good, good, good, good };
+	size_t sizes[4] = { sizeof(good), sizeof(good), sizeof(good), sizeof(good) - 1 };
+
+	wrong[0].length++;
+	wrong[1].length = 0;
+	wrong[2].fds = 1;
+	for (int i = 0; i < 4; i++) {
+		int fd = hello_tool();
+
+		assert_true(send_raw(fd, &wrong[i], sizes[i], NULL, 0));
+		assert_true(is_cut_off(fd));
+		close(fd);
+	}
+}
+
+static void a_message_beyond_the_longest_ends_the_connection(void **state)
+{
+	static uint8_t message[UAPI_MESSAGE_MAX + 1];
+	struct uapi_header h = { .length = sizeof(message), .op = UAPI_STATUS };
+	int fd = hello_tool();
+
+	memcpy(message, &h, sizeof(h));
+	assert_true(send_raw(fd, message, sizeof(message), NULL, 0));
+	assert_true(is_cut_off(fd));
+	close(fd);
+}
+
+static unsigned int count_open(void)
+{
+	unsigned int n = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static void too_many_descriptors_end_the_connection_and_are_closed(void **state)
+{
+	struct uapi_header h = { .length = sizeof(h), .op = UAPI_STATUS, .fds = 5 };
+	int fd = hello_tool(), fds[5];
+	unsigned int before = count_open();
+
+	for (int i = 0; i < 5; i++)
+		fds[i] = world->memory;
+	assert_true(send_raw(fd, &h, sizeof(h), fds, 5));
+	assert_true(is_cut_off(fd));
+	close(fd);
+	assert_int_equal(count_open(), before - 3); /* both ends, and its process's */
+}
+
+static void descriptors_that_nobody_wants_are_closed(void **state)
+{
+	int fd = hello_process(NULL), fds[4];
+	struct uapi_map_peer q = { .slot = 0 };
+	unsigned int before = count_open();
+	struct answer a;
+
+	for (int i = 0; i < 4; i++)
+		fds[i] = world->memory;
+	assert_int_equal(ask(fd, UAPI_MAP_PEER, &q, sizeof(q), fds, 4, &a), 0);
+	assert_int_equal(ask(fd, UAPI_PUBLISH_LOG, NULL, 0, fds, 4, &a), -EINVAL);
+	assert_int_equal(ask(fd, UAPI_PUBLISH_LOG, NULL, 0, NULL, 0, &a), -EINVAL);
+	assert_int_equal(world->published, 0);
+	assert_int_equal(ask(fd, UAPI_PUBLISH_LOG, NULL, 0, fds, 1, &a), 0);
+	assert_int_equal(world->published, 1);
+	assert_int_equal(count_open(), before);
+	close(fd);
+}
+
+static void nonsense_that_keeps_the_frame_gets_an_errno(void **state)
+{
+	uint8_t body[64] = { 0 };
+	int fd = hello_process(NULL);
+	struct answer a;
+
+	assert_int_equal(ask(fd, 0, NULL, 0, NULL, 0, &a), -EOPNOTSUPP);
+	assert_int_equal(ask(fd, 127, NULL, 0, NULL, 0, &a), -EOPNOTSUPP);
+	assert_int_equal(ask(fd, 0xffff, NULL, 0, NULL, 0, &a), -EOPNOTSUPP);
+	assert_int_equal(ask(fd, UAPI_STATUS, body, 1, NULL, 0, &a), -EINVAL);
+	assert_int_equal(ask(fd, UAPI_MAP_PEER, body, 7, NULL, 0, &a), -EINVAL);
+	assert_int_equal(ask(fd, UAPI_ALLOC_PD, body, 9, NULL, 0, &a), -EINVAL);
+	assert_int_equal(ask(fd, UAPI_STATUS, NULL, 0, NULL, 0, &a), 0);
+	close_fds(&a);
+	close(fd);
+}
+
+static void a_tool_may_not_ask_what_processes_ask(void **state)
+{
+	uint8_t body[8] = { 0 };
+	struct answer a;
+	int fd = hello_tool();
+
+	assert_int_equal(ask(fd, UAPI_MAP_PEER, body, 8, NULL, 0, &a), -EPERM);
+	assert_int_equal(ask(fd, UAPI_DRAINED, body, 8, NULL, 0, &a), -EPERM);
+	assert_int_equal(ask(fd, UAPI_QUERY_DEVICE, body, 8, NULL, 0, &a), -EPERM);
+	close(fd);
+}
+
+static void descriptors_of_a_peer_come_as_told(void **state)
+{
+	struct uapi_map_peer q = { .slot = 0 };
+	struct uapi_map_peer_reply *reply;
+	int fd = hello_process(NULL);
+	struct answer a;
+
+	reply = (void *)a.body;
+	assert_int_equal(ask(fd, UAPI_MAP_PEER, &q, sizeof(q), NULL, 0, &a), 0);
+	assert_int_equal(a.count, 0);
+	assert_false(reply->has_doorbell || reply->has_log);
+	q.slot = 1;
+	assert_int_equal(ask(fd, UAPI_MAP_PEER, &q, sizeof(q), NULL, 0, &a), 0);
+	assert_int_equal(a.count, 1);
+	assert_true(reply->has_doorbell && !reply->has_log);
+	close_fds(&a);
+	q.slot = 6;
+	assert_int_equal(ask(fd, UAPI_MAP_PEER, &q, sizeof(q), NULL, 0, &a), -ENOENT);
+	q.reserved = 1;
+	assert_int_equal(ask(fd, UAPI_MAP_PEER, &q, sizeof(q), NULL, 0, &a), -EINVAL);
+	close(fd);
+}
+
+/* Messages of random bytes behind a frame that is right, half right or random. */
+static void send_garbage(int fd, unsigned int *seed)
+{
+	uint8_t message[600];
+	size_t length = (size_t)rand_r(seed) % sizeof(message);
+	struct uapi_header h = { .length = (uint32_t)length,
+				 .op = (uint16_t)(rand_r(seed) % 90) };
+	int fds[8];
+	size_t count = rand_r(seed) % 4 ? 0 : (size_t)rand_r(seed) % 7;
+
+	for (size_t i = 0; i < length; i++)
+		message[i] = rand_r(seed) % 3 ? 0 : (uint8_t)rand_r(seed);
+	h.fds = (uint16_t)count;
+	h.op = h.op == UAPI_STOP ? 0 : h.op;
+	if (rand_r(seed) % 4 && length >= sizeof(h))
+		memcpy(message, &h, sizeof(h));
+	for (size_t i = 0; i < count; i++)
+		fds[i] = world->memory;
+	send_raw(fd, message, length, fds, count);
+}
+
+static void garbage_hurts_nobody_but_its_sender(void **state)
+{
+	unsigned int rounds = harness_count(400, 20000), seed = 20260101;
+	int good = hello_process(NULL);
+	unsigned int before = count_open();
+	struct answer a;
+
+	for (unsigned int i = 0; i < rounds; i++) {
+		int fd = i % 3 ? hello_process(NULL) : call_in();
+
+		for (int k = 0; k < 20; k++) {
+			send_garbage(fd, &seed);
+			turn();
+			while (receive(fd, &a))
+				close_fds(&a);
+		}
+		close(fd);
+		turn();
+		assert_int_equal(ask(good, UAPI_STATUS, NULL, 0, NULL, 0, &a), 0);
+		close_fds(&a);
+		assert_int_equal(count_open(), before);
+	}
+	assert_int_equal(world->opened, world->closed + 1);
+	close(good);
+}
+
+/* -- those who do not read ---------------------------------------------------------- */
+
+static void whoever_does_not_read_replies_is_cut_off(void **state)
+{
+	int lazy = hello_tool(), good = hello_tool();
+	struct answer a;
+
+	for (int i = 0; i < 100000; i++) {
+		if (!send_op(lazy, 1000, NULL, 0, NULL, 0) && errno == EPIPE)
+			break;
+		turn();
+		if (i % 50 == 0)
+			assert_int_equal(ask(good, 1000, NULL, 0, NULL, 0, &a),
+					 -EOPNOTSUPP);
+	}
+	assert_false(send_op(lazy, 1000, NULL, 0, NULL, 0));
+	close(lazy);
+	close(good);
+}
+
+static struct uapi_client *only_client(void)
+{
+	return &container_of(world->server->connections.next, struct connection, link)
+			->client;
+}
+
+static void events_wait_in_order_for_a_slow_reader(void **state)
+{
+	enum {
+		EVENTS = 3000
+	};
+	struct uapi_async_event body = { 0 };
+	int event_fd, fd = hello_process(&event_fd);
+	struct answer a;
+
+	for (uint32_t i = 0; i < EVENTS; i++) {
+		body.event = i;
+		assert_int_equal(uapi_client_event(only_client(), UAPI_EVENT_ASYNC, &body,
+						   sizeof(body)),
+				 0);
+	}
+	for (uint32_t i = 0; i < EVENTS; i++) {
+		if (!receive(event_fd, &a)) {
+			turn();
+			assert_true(receive(event_fd, &a));
+		}
+		assert_int_equal(((struct uapi_async_event *)(void *)a.body)->event, i);
+	}
+	assert_false(receive(event_fd, &a));
+	close(event_fd);
+	close(fd);
+}
+
+static void whoever_lets_events_pile_up_is_cut_off(void **state)
+{
+	struct uapi_async_event body = { 0 };
+	int event_fd, fd = hello_process(&event_fd), r = 0;
+
+	for (uint32_t i = 0; i < 100000 && !r; i++)
+		r = uapi_client_event(only_client(), UAPI_EVENT_ASYNC, &body,
+				      sizeof(body));
+	assert_int_equal(r, -ENOBUFS);
+	assert_int_equal(world->closed, 0); /* not from inside the call */
+	assert_true(is_cut_off(fd));
+	assert_int_equal(world->closed, 1);
+	close(event_fd);
+	close(fd);
+}
+
+/* -- death -------------------------------------------------------------------------- */
+
+/* A child that says hello (or sends a lease) by itself, and then sits there. */
+static pid_t fork_client(bool lease, bool with_grandchild)
+{
+	int ready[2];
+	pid_t child;
+	char c;
+
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	child = fork();
+	if (!child) {
+		struct uapi_hello h = good_hello(lease ? UAPI_HELLO_TOOL : 0);
+		int fd = call_in(), pidfd = pidfd_open_process(getpid());
+		struct uapi_lease l = { .flags = 1 };
+
+		send_op(fd, UAPI_HELLO, &h, sizeof(h), &pidfd, 1);
+		if (lease) {
+			send_op(fd, UAPI_LEASE, &l, sizeof(l), &pidfd, 1);
+			shutdown(fd, SHUT_WR);
+		}
+		if (write(ready[1], "x", 1) != 1)
+			_exit(1);
+		if (with_grandchild && !fork())
+			for (;;)
+				pause(); /* keeps the sockets; killed by its group */
+		for (;;)
+			pause();
+	}
+	setpgid(child, child);
+	close(ready[1]);
+	harness_until(read(ready[0], &c, 1) == 1, 5000, harness_pause());
+	close(ready[0]);
+	return child;
+}
+
+static void a_forked_child_does_not_hide_its_parents_death(void **state)
+{
+	pid_t child = fork_client(false, true);
+
+	harness_until(world->opened == 1, 5000, turn());
+	turn();
+	assert_int_equal(world->closed, 0);
+	kill(child, SIGKILL);
+	harness_until(world->closed == 1, 5000, turn());
+	kill(-child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+static void the_end_of_the_socket_is_death_too(void **state)
+{
+	int fd = hello_process(NULL);
+
+	close(fd);
+	turn();
+	assert_int_equal(world->closed, 1);
+}
+
+static void half_a_socket_is_death_too(void **state)
+{
+	int fd = hello_process(NULL);
+
+	shutdown(fd, SHUT_WR);
+	turn();
+	assert_int_equal(world->closed, 1);
+	close(fd);
+}
+
+static void a_lease_lives_as_long_as_its_process(void **state)
+{
+	pid_t child = fork_client(true, false);
+
+	harness_until(world->present == 1, 5000, turn());
+	turn();
+	assert_int_equal(world->present, 1);
+	assert_int_equal(world->server->connection_count, 0);
+	kill(child, SIGKILL);
+	harness_until(world->present == 0, 5000, turn());
+	assert_int_equal(world->private_ends, 1);
+	waitpid(child, NULL, 0);
+}
+
+static void a_lease_is_for_oneself(void **state)
+{
+	int fd = hello_tool(), other = pidfd_open_process(getppid());
+	struct uapi_lease l = { 0 };
+	struct answer a;
+
+	if (other >= 0) {
+		assert_true(ask(fd, UAPI_LEASE, &l, sizeof(l), &other, 1, &a) < 0);
+		close(other);
+	}
+	assert_int_equal(ask(fd, UAPI_LEASE, &l, sizeof(l), NULL, 0, &a), -EINVAL);
+	assert_int_equal(ask(fd, UAPI_LEASE, &l, sizeof(l), &world->memory, 1, &a),
+			 -EBADF);
+	assert_int_equal(world->present, 0);
+	close(fd);
+}
+
+/* -- limits and the rest ------------------------------------------------------------ */
+
+static void beyond_the_limit_callers_are_sent_away(void **state)
+{
+	int fds[8], more;
+
+	for (int i = 0; i < 8; i++)
+		fds[i] = hello_tool();
+	more = call_in();
+	assert_true(is_cut_off(more));
+	close(more);
+	close(fds[0]);
+	turn();
+	fds[0] = hello_tool();
+	for (int i = 0; i < 8; i++)
+		close(fds[i]);
+}
+
+static void without_descriptors_callers_are_sent_away(void **state)
+{
+	struct rlimit old, none;
+	int fd = call_in(), highest = 0, fillers[1024], count = 0;
+
+	for (int i = 0; i < 1024; i++)
+		if (fcntl(i, F_GETFD) >= 0)
+			highest = i;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = old;
+	none.rlim_cur = (rlim_t)highest + 1;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	do /* fill the gaps below */
+		fillers[count] = fcntl(world->memory, F_DUPFD_CLOEXEC, 0);
+	while (fillers[count] >= 0 && ++count < 1024);
+	assert_true(is_cut_off(fd));
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	while (count)
+		close(fillers[--count]);
+	close(fd);
+	close(hello_tool());
+	turn();
+}
+
+static void stop_is_answered(void **state)
+{
+	struct answer a;
+	int fd = hello_tool();
+
+	assert_int_equal(ask(fd, UAPI_STOP, NULL, 0, NULL, 0, &a), 0);
+	assert_int_equal(world->stopped, 1);
+	close(fd);
+}
+
+static void status_is_a_file(void **state)
+{
+	struct uapi_status_reply *reply;
+	struct answer a;
+	char text[8] = "";
+	int fd = hello_tool();
+
+	assert_int_equal(ask(fd, UAPI_STATUS, NULL, 0, NULL, 0, &a), 0);
+	reply = (void *)a.body;
+	assert_int_equal(reply->bytes, 2);
+	assert_int_equal(a.count, 1);
+	assert_int_equal(pread(a.fds[0], text, sizeof(text), 0), 2);
+	assert_string_equal(text, "{}");
+	close_fds(&a);
+	close(fd);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		T(a_process_gets_its_memory),
+		T(a_tool_gets_nothing_and_is_not_counted),
+		T(another_version_is_told_both),
+		T(another_version_may_have_another_length),
+		T(another_layout_is_refused_to_processes_only),
+		T(every_field_of_hello_is_checked),
+		T(a_short_or_long_hello_is_refused),
+		T(the_descriptor_must_be_the_callers_own),
+		T(a_second_hello_is_refused),
+		T(whoever_does_not_say_hello_first_is_cut_off),
+		T(whoever_says_nothing_is_cut_off),
+		T(a_broken_frame_ends_the_connection),
+		T(a_message_beyond_the_longest_ends_the_connection),
+		T(too_many_descriptors_end_the_connection_and_are_closed),
+		T(descriptors_that_nobody_wants_are_closed),
+		T(nonsense_that_keeps_the_frame_gets_an_errno),
+		T(a_tool_may_not_ask_what_processes_ask),
+		T(descriptors_of_a_peer_come_as_told),
+		T(garbage_hurts_nobody_but_its_sender),
+		T(whoever_does_not_read_replies_is_cut_off),
+		T(events_wait_in_order_for_a_slow_reader),
+		T(whoever_lets_events_pile_up_is_cut_off),
+		T(a_forked_child_does_not_hide_its_parents_death),
+		T(the_end_of_the_socket_is_death_too),
+		T(half_a_socket_is_death_too),
+		T(a_lease_lives_as_long_as_its_process),
+		T(a_lease_is_for_oneself),
+		T(beyond_the_limit_callers_are_sent_away),
+		T(without_descriptors_callers_are_sent_away),
+		T(stop_is_answered),
+		T(status_is_a_file),
+	};
+
+	return harness_run(tests);
+}
