@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* verbcastd's command line, right and wrong. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/options.h"
+#include "harness/harness.h"
+
+static struct daemon_options o;
+static int old_stderr = -1;
+
+/* What it says is for people; here it only must refuse. */
+static int hush(void **state)
+{
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	old_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	dup2(null, STDERR_FILENO);
+	close(null);
+	return 0;
+}
+
+static int speak(void **state)
+{
+	dup2(old_stderr, STDERR_FILENO);
+	close(old_stderr);
+	return 0;
+}
+
+#define PARSE(...)                                                                \
+	({                                                                        \
+		const char *words[] = { "verbcastd", ##__VA_ARGS__ };             \
+		daemon_options_parse(&o, (int)(sizeof(words) / sizeof(words[0])), \
+				     (char **)(uintptr_t)words);                  \
+	})
+
+static void without_options_it_is_the_usual(void **state)
+{
+	struct hca_limits limits;
+
+	hca_limits_init(&limits);
+	assert_int_equal(PARSE(), 0);
+	assert_null(o.site);
+	assert_false(o.background || o.stay || o.is_private || o.list_limits);
+	assert_int_equal(o.linger_s, 5);
+	assert_int_equal(o.ready_fd, -1);
+	assert_int_equal(o.gid, (gid_t)-1);
+	assert_int_equal(o.server.max_clients, 1000);
+	assert_memory_equal(&o.hca, &limits, sizeof(limits));
+}
+
+static void options_of_an_earlier_call_do_not_stay(void **state)
+{
+	assert_int_equal(PARSE("--stay", "--site", "x", "--limit", "max_clients=3"), 0);
+	assert_int_equal(PARSE(), 0);
+	assert_false(o.stay);
+	assert_null(o.site);
+	assert_int_equal(o.server.max_clients, 1000);
+}
+
+static void limits_of_site_and_device_are_set_by_name(void **state)
+{
+	assert_int_equal(PARSE("--limit", "max_clients=12", "--limit=max_qp=7",
+			       "--limit=max_pd=0"),
+			 0);
+	assert_int_equal(o.server.max_clients, 12);
+	assert_int_equal(o.hca.max_qp, 7);
+	assert_int_equal(o.hca.max_pd, 0);
+}
+
+static void limits_that_are_none_are_refused(void **state)
+{
+	static const char *const wrong[] = { "max_clients",
+					     "max_clients=",
+					     "max_clients=x",
+					     "max_clients=-1",
+					     "max_clients=1025",
+					     "nothing=1",
+					     "=1",
+					     "max_qp=99999999999" };
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_int_equal(PARSE("--limit", wrong[i]), DAEMON_EXIT_USAGE);
+}
+
+static void help_lists_limits(void **state)
+{
+	assert_int_equal(PARSE("--limit", "help"), 0);
+	assert_true(o.list_limits);
+}
+
+static void wrong_use_is_refused(void **state)
+{
+	assert_int_equal(PARSE("word"), DAEMON_EXIT_USAGE);
+	assert_int_equal(PARSE("--site", "a/b"), DAEMON_EXIT_USAGE);
+	assert_int_equal(PARSE("--site"), DAEMON_EXIT_USAGE);
+	assert_int_equal(PARSE("--foreground", "--background"), DAEMON_EXIT_USAGE);
+	assert_int_equal(PARSE("--linger", "soon"), DAEMON_EXIT_USAGE);
+	assert_int_equal(PARSE("--linger", "4000000000"), DAEMON_EXIT_USAGE);
+	assert_int_equal(PARSE("--ready-fd", "-1"), DAEMON_EXIT_USAGE);
+	assert_int_equal(PARSE("--group", "no such group"), DAEMON_EXIT_USAGE);
+	assert_int_equal(PARSE("--loud"), DAEMON_EXIT_USAGE);
+}
+
+static void groups_go_by_name_or_number(void **state)
+{
+	assert_int_equal(PARSE("--group", "root"), 0);
+	assert_int_equal(o.gid, 0);
+	assert_int_equal(PARSE("--group", "4242"), 0);
+	assert_int_equal(o.gid, 4242);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_options_it_is_the_usual),
+		cmocka_unit_test(options_of_an_earlier_call_do_not_stay),
+		cmocka_unit_test(limits_of_site_and_device_are_set_by_name),
+		cmocka_unit_test_setup_teardown(limits_that_are_none_are_refused, hush,
+						speak),
+		cmocka_unit_test(help_lists_limits),
+		cmocka_unit_test_setup_teardown(wrong_use_is_refused, hush, speak),
+		cmocka_unit_test(groups_go_by_name_or_number),
+	};
+
+	return harness_run(tests);
+}
