@@ -42,11 +42,13 @@ static int prepend(const char *variable, const char *element)
 
 static int preload(const char *libraries)
 {
+	/* Here a blank separates, too; then the name alone is looked up in the path. */
+	const char *dir = strchr(libraries, ' ') ? "" : libraries;
 	char *element;
 	int r;
 
-	if (asprintf(&element, "%s%s%s/libibverbs.so.1", VERBCAST_SANITIZER_RUNTIME,
-		     *VERBCAST_SANITIZER_RUNTIME ? ":" : "", libraries) < 0)
+	if (asprintf(&element, "%s%s%s%slibibverbs.so.1", VERBCAST_SANITIZER_RUNTIME,
+		     *VERBCAST_SANITIZER_RUNTIME ? ":" : "", dir, *dir ? "/" : "") < 0)
 		return -ENOMEM;
 	r = prepend("LD_PRELOAD", element);
 	free(element);
@@ -67,11 +69,11 @@ int environment_set(const struct site_paths *p, const char *libraries, const cha
 	int r;
 
 	/* The dynamic linker splits at these, and knows no way to quote them. */
-	if (strpbrk(libraries, ":; ")) {
-		log_error("our libraries cannot be named to the dynamic linker, because "
-			  "their "
-			  "path has a blank or a colon in it: %s",
-			  libraries);
+	if (strpbrk(libraries, ":;")) {
+		log_error(
+			"the dynamic linker cannot be told of our libraries, whose path "
+			"has a colon or semicolon in it: %s",
+			libraries);
 		return -EINVAL;
 	}
 	r = prepend("LD_LIBRARY_PATH", libraries);
