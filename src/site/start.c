@@ -127,6 +127,7 @@ static int spawn(const struct site_start *how, uint64_t deadline)
 	r = site_install_find_daemon(daemon);
 	if (r < 0)
 		return r;
+	log_debug("nobody serves site %s: starting %s", how->paths->name, daemon);
 	if (pipe2(ready, O_CLOEXEC) < 0)
 		return -errno;
 	child = fork();

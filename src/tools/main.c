@@ -117,6 +117,7 @@ int main(int argc, char **argv)
 	fill_standard_descriptors();
 	log_open("verbcast", LOG_LEVEL_WARNING);
 	if (argc < 2) {
+		fprintf(stderr, "verbcast: which command?\n");
 		print_overview(stderr);
 		return EXIT_USAGE;
 	}

@@ -132,6 +132,7 @@ static int become(char **argv)
 	if (site_paths_init(&p, site, true) < 0 || take_lease(&p) < 0 ||
 	    environment_set(&p, libraries, node, device) < 0)
 		return EXIT_RUN_FAILED;
+	log_debug("becoming %s on site %s (%s)", path, site, p.socket);
 	/* By name, not by path: execvp also knows scripts without an interpreter line. */
 	execvp(argv[0], argv);
 	log_error("cannot execute '%s': %s", argv[0], strerror(errno));
