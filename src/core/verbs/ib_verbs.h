@@ -125,6 +125,7 @@ u32 ib_device_ifindex(struct ib_device *device, u32 port_num);
 enum ib_device_cap_flags {
 	IB_DEVICE_CURR_QP_STATE_MOD = 1 << 7,
 	IB_DEVICE_SYS_IMAGE_GUID = 1 << 11,
+	IB_DEVICE_SRQ_RESIZE = 1 << 13,
 };
 
 struct ib_device_attr {
@@ -233,6 +234,36 @@ struct ib_cq {
 	u32 usecnt;
 };
 
+enum ib_srq_type {
+	IB_SRQT_BASIC = 0,
+	IB_SRQT_XRC = 1,
+	IB_SRQT_TM = 2,
+};
+
+enum ib_srq_attr_mask {
+	IB_SRQ_MAX_WR = 1 << 0,
+	IB_SRQ_LIMIT = 1 << 1,
+};
+
+struct ib_srq_attr {
+	u32 max_wr, max_sge, srq_limit;
+};
+
+struct ib_srq_init_attr {
+	void *srq_context;
+	struct ib_srq_attr attr; /* in: wanted; out: granted. srq_limit does not count */
+	enum ib_srq_type srq_type;
+};
+
+/* Receives that many queue pairs take from. */
+struct ib_srq {
+	struct ib_device *device;
+	struct ib_pd *pd;
+	void *srq_context;
+	enum ib_srq_type srq_type;
+	u32 usecnt; /* queue pairs */
+};
+
 enum ib_qp_type {
 	IB_QPT_SMI = 0,
 	IB_QPT_GSI = 1,
@@ -337,8 +368,6 @@ struct ib_qp_attr {
 	u32 rate_limit;
 };
 
-struct ib_srq;
-
 struct ib_qp_init_attr {
 	void *qp_context;
 	struct ib_cq *send_cq, *recv_cq;
@@ -353,6 +382,7 @@ struct ib_qp {
 	struct ib_device *device;
 	struct ib_pd *pd;
 	struct ib_cq *send_cq, *recv_cq;
+	struct ib_srq *srq; /* null: it has receives of its own */
 	void *qp_context;
 	u32 qp_num;
 	enum ib_qp_type qp_type;
@@ -374,7 +404,7 @@ struct ib_ah {
  */
 struct ib_device_ops {
 	size_t size_ib_ucontext, size_ib_pd, size_ib_mr, size_ib_cq, size_ib_qp,
-		size_ib_ah;
+		size_ib_ah, size_ib_srq;
 
 	int (*query_device)(struct ib_device *device, struct ib_device_attr *attr);
 	int (*query_port)(struct ib_device *device, u32 port_num,
@@ -402,6 +432,13 @@ struct ib_device_ops {
 			 const struct ib_cq_init_attr *attr); /* sets cqe */
 	int (*resize_cq)(struct ib_cq *cq, u32 cqe);          /* sets cqe */
 	int (*destroy_cq)(struct ib_cq *cq);
+
+	int (*create_srq)(struct ib_srq *srq,
+			  struct ib_srq_init_attr *attr); /* sets attr->attr */
+	int (*modify_srq)(struct ib_srq *srq, struct ib_srq_attr *attr,
+			  enum ib_srq_attr_mask attr_mask);
+	int (*query_srq)(struct ib_srq *srq, struct ib_srq_attr *attr);
+	int (*destroy_srq)(struct ib_srq *srq);
 
 	int (*create_qp)(struct ib_qp *qp,
 			 struct ib_qp_init_attr *attr); /* sets qp_num */
@@ -475,6 +512,14 @@ struct ib_cq *ib_create_user_cq(struct ib_ucontext *context, void *cq_context,
 int ib_resize_cq(struct ib_cq *cq, u32 cqe);
 int ib_destroy_cq_user(struct ib_cq *cq);
 void ib_destroy_cq(struct ib_cq *cq);
+
+/* `attr->attr` comes back as granted. */
+struct ib_srq *ib_create_srq(struct ib_pd *pd, struct ib_srq_init_attr *attr);
+int ib_modify_srq(struct ib_srq *srq, struct ib_srq_attr *attr,
+		  enum ib_srq_attr_mask attr_mask);
+int ib_query_srq(struct ib_srq *srq, struct ib_srq_attr *attr);
+int ib_destroy_srq_user(struct ib_srq *srq);
+void ib_destroy_srq(struct ib_srq *srq);
 
 struct ib_ah *rdma_create_ah(struct ib_pd *pd, const struct rdma_ah_attr *attr);
 int rdma_destroy_ah(struct ib_ah *ah);

@@ -18,6 +18,9 @@ static int check_family(const struct ib_pd *pd, const struct ib_qp_init_attr *at
 		    cqs[i]->context != pd->context)
 			return -EINVAL;
 	}
+	if (attr->srq &&
+	    (attr->srq->device != pd->device || attr->srq->pd->context != pd->context))
+		return -EINVAL;
 	return 0;
 }
 
@@ -39,6 +42,7 @@ struct ib_qp *ib_create_qp(struct ib_pd *pd, struct ib_qp_init_attr *attr)
 	qp->pd = pd;
 	qp->send_cq = attr->send_cq;
 	qp->recv_cq = attr->recv_cq;
+	qp->srq = attr->srq;
 	qp->qp_context = attr->qp_context;
 	qp->qp_type = attr->qp_type;
 	r = device->ops.create_qp(qp, attr);
@@ -49,6 +53,8 @@ struct ib_qp *ib_create_qp(struct ib_pd *pd, struct ib_qp_init_attr *attr)
 	pd->usecnt++;
 	qp->send_cq->usecnt++;
 	qp->recv_cq->usecnt++;
+	if (qp->srq)
+		qp->srq->usecnt++;
 	list_append(&device->qps, &qp->device_link);
 	return qp;
 }
@@ -89,6 +95,8 @@ int ib_destroy_qp(struct ib_qp *qp)
 	if (r < 0)
 		return r;
 	list_remove(&qp->device_link);
+	if (qp->srq)
+		qp->srq->usecnt--;
 	qp->recv_cq->usecnt--;
 	qp->send_cq->usecnt--;
 	pd->usecnt--;

@@ -16,9 +16,11 @@
 struct fake_device {
 	struct ib_device ib;
 	enum rdma_link_layer link_layers[FAKE_PORTS_MAX]; /* of port i + 1 */
-	int refuse;                /* what every operation answers, if not 0 */
-	struct ib_qp_attr qp_attr; /* of all queue pairs */
-	unsigned int calls;        /* of the operations that create, change, destroy */
+	int refuse;                  /* what every operation answers, if not 0 */
+	struct ib_qp_attr qp_attr;   /* of all queue pairs */
+	struct ib_srq_attr srq_attr; /* of all shared receive queues */
+	u32 srq_mask;
+	unsigned int calls; /* of the operations that create, change, destroy */
 	union ib_gid last_gid;
 	u16 last_lid;
 	unsigned int attached; /* attach calls minus detach calls that said yes */
@@ -124,6 +126,29 @@ static inline int fake_destroy_cq(struct ib_cq *cq)
 {
 	return fake_answer(cq->device);
 }
+/* Grants one more than asked for, so that what is granted can be told from that. */
+static inline int fake_create_srq(struct ib_srq *srq, struct ib_srq_init_attr *attr)
+{
+	attr->attr.max_wr++;
+	fake_of(srq->device)->srq_attr = attr->attr;
+	return fake_answer(srq->device);
+}
+static inline int fake_modify_srq(struct ib_srq *srq, struct ib_srq_attr *attr,
+				  enum ib_srq_attr_mask mask)
+{
+	fake_of(srq->device)->srq_attr = *attr;
+	fake_of(srq->device)->srq_mask = mask;
+	return fake_answer(srq->device);
+}
+static inline int fake_query_srq(struct ib_srq *srq, struct ib_srq_attr *attr)
+{
+	*attr = fake_of(srq->device)->srq_attr;
+	return fake_of(srq->device)->refuse;
+}
+static inline int fake_destroy_srq(struct ib_srq *srq)
+{
+	return fake_answer(srq->device);
+}
 static inline int fake_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr)
 {
 	qp->qp_num = ++fake_of(qp->device)->next_qpn;
@@ -203,6 +228,10 @@ static const struct ib_device_ops fake_ops = {
 	.create_cq = fake_create_cq,
 	.resize_cq = fake_resize_cq,
 	.destroy_cq = fake_destroy_cq,
+	.create_srq = fake_create_srq,
+	.modify_srq = fake_modify_srq,
+	.query_srq = fake_query_srq,
+	.destroy_srq = fake_destroy_srq,
 	.create_qp = fake_create_qp,
 	.modify_qp = fake_modify_qp,
 	.query_qp = fake_query_qp,
