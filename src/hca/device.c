@@ -26,7 +26,8 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr)
 	attr->max_mr_size = UINT64_MAX;
 	attr->page_size_cap = PAGE_SIZES;
 	attr->vendor_id = VENDOR_ID_NONE;
-	attr->device_cap_flags = IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_SYS_IMAGE_GUID;
+	attr->device_cap_flags = IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_SYS_IMAGE_GUID |
+				 IB_DEVICE_SRQ_RESIZE;
 	attr->max_qp = l->max_qp;
 	attr->max_qp_wr = l->max_qp_wr;
 	attr->max_send_sge = attr->max_recv_sge = l->max_sge;
@@ -38,6 +39,9 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr)
 	attr->max_mcast_grp = l->max_mcast_grp;
 	attr->max_mcast_qp_attach = l->max_mcast_qp_attach;
 	attr->max_total_mcast_qp_attach = l->max_total_mcast_qp_attach;
+	attr->max_srq = l->max_srq;
+	attr->max_srq_wr = l->max_srq_wr;
+	attr->max_srq_sge = l->max_srq_sge;
 	attr->max_inline_data = l->max_inline;
 	attr->num_comp_vectors = ib->num_comp_vectors;
 	attr->max_pkeys = 1;
@@ -56,6 +60,7 @@ static int describe_device(struct ib_device *ib, struct ib_device_info *info)
 
 static const struct ib_device_ops device_ops = {
 	.size_ib_qp = sizeof(struct hca_qp),
+	.size_ib_srq = sizeof(struct hca_srq),
 	.query_device = query_device,
 	.query_port = hca_query_port,
 	.get_link_layer = hca_get_link_layer,
@@ -70,6 +75,10 @@ static const struct ib_device_ops device_ops = {
 	.create_cq = hca_create_cq,
 	.resize_cq = hca_resize_cq,
 	.destroy_cq = hca_destroy_cq,
+	.create_srq = hca_create_srq,
+	.modify_srq = hca_modify_srq,
+	.query_srq = hca_query_srq,
+	.destroy_srq = hca_destroy_srq,
 	.create_qp = hca_create_qp,
 	.modify_qp = hca_modify_qp,
 	.query_qp = hca_query_qp,

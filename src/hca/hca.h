@@ -101,7 +101,7 @@ struct ib_device *hca_device_ib(struct hca_device *device);
 /* -- what is there, for status ------------------------------------------------------ */
 
 struct hca_use {
-	uint32_t pds, mrs, cqs, qps, groups, attachments;
+	uint32_t pds, mrs, cqs, srqs, qps, groups, attachments;
 };
 void hca_device_use(const struct hca_device *device, struct hca_use *ret);
 

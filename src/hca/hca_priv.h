@@ -49,6 +49,11 @@ struct hca_qp {
 	uint32_t attached;
 };
 
+struct hca_srq {
+	struct ib_srq ib;
+	struct ib_srq_attr attr; /* srq_limit: as set last, reached or not */
+};
+
 static inline struct hca_device *to_hca_device(const struct ib_device *device)
 {
 	return container_of(device, struct hca_device, ib);
@@ -90,6 +95,13 @@ int hca_dereg_mr(struct ib_mr *mr);
 int hca_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr);
 int hca_resize_cq(struct ib_cq *cq, u32 cqe);
 int hca_destroy_cq(struct ib_cq *cq);
+
+/* srq.c */
+int hca_create_srq(struct ib_srq *srq, struct ib_srq_init_attr *attr);
+int hca_modify_srq(struct ib_srq *srq, struct ib_srq_attr *attr,
+		   enum ib_srq_attr_mask attr_mask);
+int hca_query_srq(struct ib_srq *srq, struct ib_srq_attr *attr);
+int hca_destroy_srq(struct ib_srq *srq);
 
 /* qp.c */
 int hca_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr);

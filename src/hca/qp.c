@@ -25,7 +25,7 @@ static int check_create(const struct hca_device *dev, const struct ib_qp *qp,
 	/* The data path runs in the owner's process; the daemon has none. */
 	if (!qp->pd->context)
 		return -EOPNOTSUPP;
-	if (attr->qp_type != IB_QPT_UD || attr->srq)
+	if (attr->qp_type != IB_QPT_UD)
 		return -EOPNOTSUPP;
 	if (attr->create_flags & ~(u32)IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
 		return -EOPNOTSUPP;
@@ -61,6 +61,10 @@ int hca_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr)
 	struct hca_qp *qp = to_hca_qp(ib);
 	int r;
 
+	/* Whose receives are shared has no queue of its own; what was asked of one is nothing
+	 * then, however much. */
+	if (attr->srq)
+		attr->cap.max_recv_wr = attr->cap.max_recv_sge = 0;
 	r = check_create(dev, ib, attr);
 	if (r < 0)
 		return r;
