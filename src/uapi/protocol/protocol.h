@@ -66,6 +66,10 @@ static_assert(sizeof(struct uapi_header) == 16, "protocol");
 	OP(29, DESTROY_QP, uapi_handle, uapi_none)                                    \
 	OP(30, ATTACH_MCAST, uapi_mcast, uapi_attach_reply)                           \
 	OP(31, DETACH_MCAST, uapi_mcast, uapi_none)                                   \
+	OP(32, CREATE_SRQ, uapi_create_srq, uapi_create_srq_reply)                    \
+	OP(33, MODIFY_SRQ, uapi_modify_srq, uapi_srq_attr)                            \
+	OP(34, QUERY_SRQ, uapi_handle, uapi_srq_attr)                                 \
+	OP(35, DESTROY_SRQ, uapi_handle, uapi_none)                                   \
 	OP(64, CM_CREATE_ID, uapi_cm_create_id, uapi_handle_reply)                    \
 	OP(65, CM_DESTROY_ID, uapi_handle, uapi_none)                                 \
 	OP(66, CM_BIND_ADDR, uapi_cm_addr, uapi_cm_route)                             \
@@ -229,6 +233,30 @@ struct uapi_resize_cq {
 struct uapi_create_cq_reply {
 	uint32_t handle;
 	uint32_t cqe;           /* granted, at least what was asked for */
+};
+
+struct uapi_srq_attr {
+	uint32_t max_wr, max_sge, srq_limit, reserved;
+};
+
+struct uapi_create_srq {
+	uint32_t pd;
+	uint32_t srq_type;      /* enum ibv_srq_type */
+	struct uapi_srq_attr attr; /* srq_limit: 0 */
+};
+
+struct uapi_create_srq_reply {
+	uint32_t handle;
+	uint32_t reserved;
+	struct uapi_srq_attr attr; /* granted */
+};
+
+/* The reply is how it stands after the change; srq_limit as set last: whether it was
+ * reached since only the process knows. */
+struct uapi_modify_srq {
+	uint32_t srq;
+	uint32_t mask;          /* enum ibv_srq_attr_mask */
+	struct uapi_srq_attr attr;
 };
 
 struct uapi_qp_cap {

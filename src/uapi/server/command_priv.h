@@ -68,7 +68,7 @@ struct uapi_command {
 	uapi_command_fn fn;
 };
 
-extern const struct uapi_command verbs_commands[]; /* ops 16 .. 31 */
+extern const struct uapi_command verbs_commands[]; /* ops 16 .. 35 */
 extern const struct uapi_command cm_commands[];    /* ops 64 .. 74 */
 
 int verbs_client_open(struct uapi_client *c);

@@ -200,11 +200,10 @@ static int read_init_attr(struct uapi_client *c, const struct uapi_create_qp *re
 		return r;
 	if (req->sq_sig_all > 1)
 		return -EINVAL;
-	if (req->srq)
-		return -ENOENT; /* no such handles yet */
 	*attr = (struct ib_qp_init_attr){
 		.send_cq = uapi_handle_find(c->handles, UAPI_HANDLE_CQ, req->send_cq),
 		.recv_cq = uapi_handle_find(c->handles, UAPI_HANDLE_CQ, req->recv_cq),
+		.srq = uapi_handle_find(c->handles, UAPI_HANDLE_SRQ, req->srq),
 		.cap = {
 			.max_send_wr = req->cap.max_send_wr,
 			.max_recv_wr = req->cap.max_recv_wr,
@@ -216,7 +215,9 @@ static int read_init_attr(struct uapi_client *c, const struct uapi_create_qp *re
 		.qp_type = (enum ib_qp_type)req->qp_type,
 		.create_flags = req->create_flags,
 	};
-	return attr->send_cq && attr->recv_cq ? 0 : -ENOENT;
+	if (!attr->send_cq || !attr->recv_cq || (req->srq && !attr->srq))
+		return -ENOENT;
+	return 0;
 }
 
 static void qp_destroy(struct uapi_client *c, struct verbs_qp *qp)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The verbs commands, ops 16 to 31: what uverbs is to Linux. Here are devices, contexts,
- * protection domains, memory regions and completion queues; queue pairs are in qp_cmd.c.
+ * The verbs commands, ops 16 to 35: what uverbs is to Linux. Here are devices, contexts,
+ * protection domains, memory regions and completion queues; shared receive queues are in
+ * srq_cmd.c, queue pairs in qp_cmd.c.
  *
  * Each command checks every field, looks its handles up, and calls the core. A handle
  * that is unknown is -ENOENT; what the core refuses goes back as it is.
@@ -344,6 +345,8 @@ static const struct ib_ucontext *context_of(enum uapi_handle_type type,
 		return ((const struct ib_cq *)object)->context;
 	case UAPI_HANDLE_MR:
 		return ((const struct ib_mr *)object)->pd->context;
+	case UAPI_HANDLE_SRQ:
+		return ((const struct ib_srq *)object)->pd->context;
 	case UAPI_HANDLE_PD:
 		return ((const struct ib_pd *)object)->context;
 	default:
@@ -359,6 +362,9 @@ static void object_destroy(enum uapi_handle_type type, void *object)
 		break;
 	case UAPI_HANDLE_MR:
 		(void)ib_dereg_mr(object);
+		break;
+	case UAPI_HANDLE_SRQ:
+		ib_destroy_srq(object);
 		break;
 	case UAPI_HANDLE_PD:
 		ib_dealloc_pd(object);
@@ -390,6 +396,7 @@ static void release_type(struct uapi_client *c, enum uapi_handle_type type,
 static void release(struct uapi_client *c, const struct ib_ucontext *context)
 {
 	verbs_release_qps(c, context);
+	release_type(c, UAPI_HANDLE_SRQ, context);
 	release_type(c, UAPI_HANDLE_CQ, context);
 	release_type(c, UAPI_HANDLE_MR, context);
 	release_type(c, UAPI_HANDLE_PD, context);
@@ -448,5 +455,9 @@ const struct uapi_command verbs_commands[] = {
 	{ UAPI_DESTROY_QP, verbs_destroy_qp },
 	{ UAPI_ATTACH_MCAST, verbs_attach_mcast },
 	{ UAPI_DETACH_MCAST, verbs_detach_mcast },
+	{ UAPI_CREATE_SRQ, verbs_create_srq },
+	{ UAPI_MODIFY_SRQ, verbs_modify_srq },
+	{ UAPI_QUERY_SRQ, verbs_query_srq },
+	{ UAPI_DESTROY_SRQ, verbs_destroy_srq },
 	{ 0 },
 };
