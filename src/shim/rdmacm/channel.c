@@ -95,7 +95,7 @@ void cm_channel_post_locked(struct cm_channel *ch, struct cm_event *e)
 	}
 	list_append(&ch->events, &e->link);
 	count_up(ch);
-	__atomic_fetch_add(&ch->posted, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&ch->posted, 1, __ATOMIC_RELEASE); /* C1, read by C2 */
 	syscall(SYS_futex, &ch->posted, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
@@ -190,7 +190,7 @@ static int wait_for_event(struct cm_channel *ch, struct cm_event **ret)
 	}
 	cm_channel_ref_locked(ch);
 	while (r == 0 && !(*ret = fetch_locked(ch))) {
-		seen = __atomic_load_n(&ch->posted, __ATOMIC_ACQUIRE);
+		seen = __atomic_load_n(&ch->posted, __ATOMIC_ACQUIRE); /* C2 */
 		cm_unlock();
 		r = block ? sleep_for_event(ch, seen) : -EAGAIN;
 		cm_lock();
