@@ -23,10 +23,12 @@ round()
 
 for round in $(seq "$(count 2 20)"); do
 	say "death $round"
-	start polling mckey -m 239.1.9.1 -b 127.0.0.1 -C 100000
-	start waiting $member -m 239.1.9.1 -r 100000 -S 100 -w
-	start sender $member -m 239.1.9.1 -s 1000000 -S 100 -i 200
-	wait_for 10 'three members' members_are 239.1.9.1 3
+	start polling mckey -m 239.1.9.1 -b 127.0.0.1 -C 16000
+	start waiting $member -m 239.1.9.1 -r 16000 -S 100 -w
+	wait_for 10 'two members' members_are 239.1.9.1 2
+	waiting=$(pid waiting)
+	start sender $member -m 239.1.9.1 -s 1000000 -S 100 -i 1000
+	wait_for 10 'there is traffic' eval "[ \"\$(delivered 239.1.9.1 $waiting)\" -gt 20 ]"
 	daemon=$(site_daemon)
 	[ "$(cat "/proc/$daemon/comm")" = verbcastd ] || fail "process $daemon is no verbcastd"
 	kill -KILL "$daemon"

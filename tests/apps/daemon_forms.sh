@@ -88,7 +88,7 @@ start_with third "$VERBCAST" run -- "$VERBCAST_BUILD/tests/apps/bin/member" -m 2
 within 20 gone third || fail 'three queue pairs where two are allowed'
 wait "$(pid third)" && fail 'three queue pairs where two are allowed'
 unset 'site_pid[third]'
-says third 'rdma_create_qp'
+says third "rdma_create_qp"
 timeout 20 "$VERBCAST" stop || fail 'verbcast stop'
 ended limited 20
 nothing_left

@@ -5,6 +5,7 @@
 # ctest: TIMEOUT 180
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
+site_keep
 need mckey
 member=$VERBCAST_BUILD/tests/apps/bin/member
 group=239.1.8.1
@@ -23,7 +24,7 @@ left()
 }
 
 start survivor mckey -m $group -b 127.0.0.1 -C 4000
-start victim $member -m $group -r 100000 -S 100
+start victim $member -m $group -r 16000 -S 100
 survivor=$(pid survivor) victim=$(pid victim)
 wait_for 10 'both are members' members_are $group 2
 start sender $member -m $group -s 100000 -S 100 -i 200

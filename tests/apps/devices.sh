@@ -6,7 +6,7 @@ need ibv_devices ibv_devinfo
 
 run ibv_devices
 cp "$site_work/run.out" "$site_work/devices.out"
-says devices '^ +vroce0 +[0-9a-f]{16}$'
+says devices '^[[:space:]]+vroce0[[:space:]]+[0-9a-f]{16}$'
 guids=$(awk 'NR > 2 { print $2 }' "$site_work/devices.out")
 [ "$(sort <<<"$guids" | uniq -d)" = '' ] || fail "GUIDs that are not unique: $guids"
 grep -q '^0*$' <<<"$guids" && fail "a GUID that is zero: $guids"

@@ -4,6 +4,7 @@
 # ctest: TIMEOUT 300
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
+site_keep
 need mckey
 member=$VERBCAST_BUILD/tests/apps/bin/member
 

@@ -4,6 +4,7 @@
 # the receivers check (order, content, byte_len, src_qp, header).
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
+site_keep
 member=$VERBCAST_BUILD/tests/apps/bin/member
 
 for round in $(seq "$(count 3 20)"); do

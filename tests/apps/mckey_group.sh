@@ -5,6 +5,7 @@
 # ctest: TIMEOUT 240
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
+site_keep
 need mckey
 
 # Groups of this many repetitions run at once; each has a multicast group of its own.

@@ -2,6 +2,7 @@
 # What mckey says when it cannot have what it asks for: the lines of real hardware.
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
+site_keep
 need mckey
 
 say 'a unicast address as group'
@@ -23,8 +24,16 @@ start stranger mckey -m 239.1.6.2 -b 203.0.113.77
 within 15 gone stranger || fail 'mckey has not given up'
 wait "$(pid stranger)"
 unset 'site_pid[stranger]'
-says stranger '(addr bind failure|unable to|failure)|event: RDMA_CM_EVENT_ADDR_ERROR' ||
-	fail 'no refusal'
+grep -q '^mckey: addr bind failure: Cannot assign requested address$' "$site_work/stranger.err" ||
+	fail 'mckey does not say why'
+
+say 'port space IPoIB, which only InfiniBand has'
+start ipoib mckey -m 239.1.6.3 -b 127.0.0.1 -p 2
+within 15 gone ipoib || fail 'mckey has not given up'
+wait "$(pid ipoib)"
+unset 'site_pid[ipoib]'
+grep -q '^mckey: addr bind failure: Invalid argument$' "$site_work/ipoib.err" ||
+	fail 'mckey does not say why'
 
 say 'the same through the API'
 run "$VERBCAST_BUILD/tests/apps/bin/join_refusals"

@@ -4,11 +4,13 @@
  * whose content, order, length and header are checked, a pace, waiting on a completion
  * channel, a forked child.
  *
- *	member -m GROUP [-b ADDRESS] [-q QPS] [-r COUNT | -s COUNT] [options]
+ *	member -m GROUP [-b ADDRESS] [-q QPS] [-s COUNT] [-r COUNT] [options]
+ *	  with both, it sends first and then hears itself
  *	  -S SIZE   payload bytes; without it, from 1 to the MTU in equal steps
  *	  -i US     sender: pause between datagrams
  *	  -d MS     receiver: sleep before looking at the queue for the first time
  *	  -w        receiver: wait on a completion channel instead of polling
+ *	  -l        no copies of one's own (IBV_QP_CREATE_BLOCK_SELF_MCAST_LB)
  *	  -f        fork a child that keeps everything open, and print its process id
  *	  -k        stay a member until a signal ends the process
  *
@@ -34,19 +36,19 @@
 struct options {
 	struct sockaddr_in group, bind;
 	unsigned int qps, receive, send, size, interval_us, delay_ms;
-	bool wait, fork, keep;
+	bool wait, fork, keep, no_loopback;
 };
 
 struct member {
 	struct rdma_cm_id *id;
 	struct ibv_comp_channel *channel;
-	struct ibv_cq *cq;
+	struct ibv_cq *cq, *send_cq;
 	struct ibv_mr *mr;
 	struct ibv_ah *ah;
-	uint8_t *memory;
+	uint8_t *memory; /* receive buffers, then DEPTH_SEND to send from */
 	uint32_t remote_qpn, remote_qkey;
 	uint32_t source_qpn; /* of the first datagram; all must have it */
-	unsigned int done;
+	unsigned int got, sent;
 };
 
 static struct options options = { .qps = 1 };
@@ -105,24 +107,31 @@ static void expect_event(struct rdma_event_channel *events, enum rdma_cm_event_t
 
 static void create_qp(struct member *m)
 {
-	unsigned int depth = options.receive ? options.receive : 1;
-	struct ibv_qp_init_attr attr = {
+	struct ibv_qp_init_attr_ex attr = {
 		.qp_type = IBV_QPT_UD,
 		.cap = { .max_send_wr = DEPTH_SEND,
-			 .max_recv_wr = depth,
+			 .max_recv_wr = options.receive ? options.receive : 1,
 			 .max_send_sge = 1,
 			 .max_recv_sge = 1 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = m->id->pd,
 	};
 
 	m->channel = ibv_create_comp_channel(m->id->verbs);
 	if (!m->channel)
 		die("ibv_create_comp_channel");
-	m->cq = ibv_create_cq(m->id->verbs, (int)(depth + DEPTH_SEND), m, m->channel, 0);
-	if (!m->cq)
+	m->send_cq = ibv_create_cq(m->id->verbs, DEPTH_SEND, NULL, NULL, 0);
+	m->cq = ibv_create_cq(m->id->verbs, (int)attr.cap.max_recv_wr, m, m->channel, 0);
+	if (!m->send_cq || !m->cq)
 		die("ibv_create_cq");
-	attr.send_cq = attr.recv_cq = m->cq;
-	if (rdma_create_qp(m->id, NULL, &attr))
-		die("rdma_create_qp");
+	attr.send_cq = m->send_cq;
+	attr.recv_cq = m->cq;
+	if (options.no_loopback) {
+		attr.comp_mask |= IBV_QP_INIT_ATTR_CREATE_FLAGS;
+		attr.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB;
+	}
+	if (rdma_create_qp_ex(m->id, &attr))
+		die("rdma_create_qp_ex");
 }
 
 static void post_receives(struct member *m)
@@ -134,7 +143,8 @@ static void post_receives(struct member *m)
 	for (unsigned int i = 0; i < options.receive; i++) {
 		wr.wr_id = i;
 		sge.addr = (uintptr_t)(m->memory + i * stride);
-		if (ibv_post_recv(m->id->qp, &wr, &bad))
+		errno = ibv_post_recv(m->id->qp, &wr, &bad);
+		if (errno)
 			die("ibv_post_recv");
 	}
 }
@@ -152,8 +162,7 @@ static void open_member(struct rdma_event_channel *events, struct member *m)
 		die("ibv_query_port");
 	mtu = 128u << port.active_mtu;
 	create_qp(m);
-	bytes = (GRH_LENGTH + (size_t)mtu) *
-		(options.receive > DEPTH_SEND ? options.receive : DEPTH_SEND);
+	bytes = (GRH_LENGTH + (size_t)mtu) * options.receive + (size_t)mtu * DEPTH_SEND;
 	m->memory = calloc(1, bytes);
 	m->mr = ibv_reg_mr(m->id->pd, m->memory, bytes, IBV_ACCESS_LOCAL_WRITE);
 	if (!m->mr)
@@ -175,7 +184,7 @@ static void check_header(const uint8_t *grh)
 static void check_datagram(struct member *m, const struct ibv_wc *wc)
 {
 	const uint8_t *memory = m->memory + wc->wr_id * (GRH_LENGTH + mtu);
-	unsigned int i = m->done, length = length_of(i, options.receive);
+	unsigned int i = m->got, length = length_of(i, options.receive);
 
 	check(wc->status == IBV_WC_SUCCESS, ibv_wc_status_str(wc->status));
 	check(wc->opcode == IBV_WC_RECV, "opcode");
@@ -189,7 +198,7 @@ static void check_datagram(struct member *m, const struct ibv_wc *wc)
 	check_header(memory);
 	for (unsigned int at = 0; at < length; at++)
 		check(memory[GRH_LENGTH + at] == byte_of(i, at), "content");
-	m->done++;
+	m->got++;
 }
 
 static void wait_for_completion(struct member *m)
@@ -229,21 +238,22 @@ static void receive(void)
 	for (unsigned int q = 0; q < options.qps; q++) {
 		struct member *m = &members[q];
 
-		while (m->done < options.receive) {
+		while (m->got < options.receive) {
 			n = poll_member(m, wc, 16);
 			if (n < 0)
 				die("ibv_poll_cq");
 			for (int i = 0; i < n; i++)
 				check_datagram(m, &wc[i]);
 		}
-		printf("qp %u got %u from %u\n", m->id->qp->qp_num, m->done,
+		printf("qp %u got %u from %u\n", m->id->qp->qp_num, m->got,
 		       m->source_qpn);
 	}
 }
 
 static void post_send(struct member *m, unsigned int i)
 {
-	uint8_t *buffer = m->memory + (i % DEPTH_SEND) * (size_t)mtu;
+	size_t at_receive = (GRH_LENGTH + (size_t)mtu) * options.receive;
+	uint8_t *buffer = m->memory + at_receive + (i % DEPTH_SEND) * (size_t)mtu;
 	unsigned int length = length_of(i, options.send);
 	struct ibv_sge sge = { .addr = (uintptr_t)buffer,
 			       .length = length,
@@ -261,7 +271,8 @@ static void post_send(struct member *m, unsigned int i)
 
 	for (unsigned int at = 0; at < length; at++)
 		buffer[at] = byte_of(i, at);
-	if (ibv_post_send(m->id->qp, &wr, &bad))
+	errno = ibv_post_send(m->id->qp, &wr, &bad);
+	if (errno)
 		die("ibv_post_send");
 }
 
@@ -270,21 +281,21 @@ static void send_all(struct member *m)
 	struct ibv_wc wc;
 	int n;
 
-	for (unsigned int i = 0; i < options.send || m->done < options.send;) {
-		if (i < options.send && i - m->done < DEPTH_SEND) {
+	for (unsigned int i = 0; i < options.send || m->sent < options.send;) {
+		if (i < options.send && i - m->sent < DEPTH_SEND) {
 			post_send(m, i++);
 			if (options.interval_us)
 				usleep(options.interval_us);
 		}
-		while ((n = ibv_poll_cq(m->cq, 1, &wc)) > 0) {
+		while ((n = ibv_poll_cq(m->send_cq, 1, &wc)) > 0) {
 			check(wc.status == IBV_WC_SUCCESS, ibv_wc_status_str(wc.status));
-			check(wc.wr_id == m->done, "order of the sends");
-			m->done++;
+			check(wc.wr_id == m->sent, "order of the sends");
+			m->sent++;
 		}
 		if (n < 0)
 			die("ibv_poll_cq");
 	}
-	printf("qp %u sent %u\n", m->id->qp->qp_num, m->done);
+	printf("qp %u sent %u\n", m->id->qp->qp_num, m->sent);
 }
 
 static void close_member(struct member *m)
@@ -295,7 +306,7 @@ static void close_member(struct member *m)
 	rdma_destroy_qp(m->id);
 	ibv_dereg_mr(m->mr);
 	free(m->memory);
-	if (ibv_destroy_cq(m->cq))
+	if (ibv_destroy_cq(m->cq) || ibv_destroy_cq(m->send_cq))
 		die("ibv_destroy_cq");
 	if (ibv_destroy_comp_channel(m->channel))
 		die("ibv_destroy_comp_channel");
@@ -330,7 +341,7 @@ static void parse(int argc, char **argv)
 	int c;
 
 	parse_address("127.0.0.1", &options.bind);
-	while ((c = getopt(argc, argv, "m:b:q:r:s:S:i:d:wfk")) != -1) {
+	while ((c = getopt(argc, argv, "m:b:q:r:s:S:i:d:lwfk")) != -1) {
 		unsigned int number = optarg ? (unsigned int)strtoul(optarg, NULL, 0) : 0;
 
 		switch (c) {
@@ -357,6 +368,9 @@ static void parse(int argc, char **argv)
 			break;
 		case 'd':
 			options.delay_ms = number;
+			break;
+		case 'l':
+			options.no_loopback = true;
 			break;
 		case 'w':
 			options.wait = true;
@@ -389,10 +403,10 @@ int main(int argc, char **argv)
 	printf("joined\n");
 	if (options.fork)
 		fork_keeper();
-	if (options.receive)
-		receive();
 	for (unsigned int i = 0; options.send && i < options.qps; i++)
 		send_all(&members[i]);
+	if (options.receive)
+		receive();
 	if (options.keep)
 		pause();
 	for (unsigned int i = 0; i < options.qps; i++)

@@ -4,6 +4,7 @@
 # ctest: TIMEOUT 180
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
+site_keep
 need ibv_ud_pingpong ibv_devinfo
 
 run ibv_devinfo -v -d vroce0

@@ -5,6 +5,7 @@
 # ctest: TIMEOUT 240
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
+site_keep
 suite=$VERBCAST_SOURCE/build/pyverbs
 [ -e "$suite/tests/run_tests.py" ] || skip 'no pyverbs tests here; scripts/bootstrap test brings them'
 python3 -c 'import pyverbs.device' 2>/dev/null || skip 'python3-pyverbs is not installed'

@@ -92,7 +92,7 @@ site_cleanup()
 
 	trap - EXIT
 	for name in "${!site_pid[@]}"; do
-		kill -KILL "${site_pid[$name]}" 2>/dev/null
+		{ kill -KILL "${site_pid[$name]}" && wait "${site_pid[$name]}"; } 2>/dev/null
 	done
 	timeout 10 "$VERBCAST" stop >/dev/null 2>&1
 	for pid in $(site_daemons); do
@@ -123,6 +123,13 @@ site_begin()
 	export VERBCAST_RUNTIME_DIR=$site_work/runtime
 	trap site_cleanup EXIT
 	trap 'exit 1' INT TERM
+}
+
+# Keeps the site between programs, for tests that look at what those have left.
+site_keep()
+{
+	start_with keeper "$VERBCAST" run -- sleep 100000
+	wait_for 20 'the site is there' site_daemon >/dev/null
 }
 
 # within SECONDS COMMAND...: whether the command succeeds in time.
@@ -194,10 +201,16 @@ ended()
 # killed NAME [SIGNAL]
 killed()
 {
-	kill "-${2:-KILL}" "${site_pid[$1]}"
-	within 10 gone "$1" || fail "$1 survives SIG${2:-KILL}"
-	wait "${site_pid[$1]}" 2>/dev/null
-	unset "site_pid[$1]"
+	local name=$1 signal=${2:-KILL} died=1
+
+	# bash would report the death of its job.
+	{
+		kill "-$signal" "${site_pid[$name]}"
+		within 10 gone "$name" || died=0
+		[ $died = 0 ] || wait "${site_pid[$name]}"
+	} 2>/dev/null
+	[ $died = 1 ] || fail "$name survives SIG$signal"
+	unset "site_pid[$name]"
 }
 
 # run PROGRAM ARGUMENT...: through `verbcast run`, to its end, which must be good.
@@ -355,6 +368,7 @@ site_end()
 {
 	local name
 
+	[ -z "${site_pid[keeper]:-}" ] || killed keeper TERM
 	for name in "${!site_pid[@]}"; do
 		fail "$name (process ${site_pid[$name]}) has not ended"
 	done

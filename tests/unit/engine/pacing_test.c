@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// ctest: TIMEOUT 120 LABELS threads
+/*
+ * The delivery promise: what a member had a receive for is delivered, whether it polls or
+ * sleeps; one that does not move costs its sender one grace, and loses alone.
+ */
+#include "world.h"
+
+#include "engine/engine_priv.h" /* to stop the helper, and to look at receivers */
+
+static struct world world;
+static struct world_process *alice, *bob;
+static struct world_qp sender, receiver;
+static struct engine_verbs_ah ah;
+
+static int set_up(void **state)
+{
+	world_open(&world);
+	alice = world_start(&world, 1);
+	bob = world_start(&world, 2);
+	world_qp_create(&sender, alice, (struct world_qp_options){ .depth = 1 });
+	world_qp_create(&receiver, bob, (struct world_qp_options){ .depth = 1000 });
+	world_group_ah(alice, 1, &ah);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	engine_ah_destroy(ah.engine);
+	world_qp_destroy(&sender);
+	world_qp_destroy(&receiver);
+	world_close(&world);
+	return 0;
+}
+
+/* Take `n` completions and check that they are `first`, `first` + 1, ... of `bytes`. */
+static void expect_numbers(struct world_qp *q, uint32_t first, uint32_t n, uint32_t bytes)
+{
+	struct ibv_wc wc;
+
+	for (uint32_t i = 0; i < n; i++) {
+		harness_until(world_poll(q, 1, &wc) == 1, 5000, harness_pause());
+		assert_int_equal(wc.status, IBV_WC_SUCCESS);
+		assert_int_equal(wc.byte_len, 40 + bytes);
+		if (!world_filled(world_buffer(q, wc.wr_id) + 40, first + i, bytes))
+			fail_msg("datagram %u is not what was sent", first + i);
+	}
+}
+
+/* mckey: a thousand receives posted, asleep, and twice the log's bytes are sent. */
+static void a_receiver_that_sleeps_loses_nothing(void **state)
+{
+	world_attach(&receiver, 1);
+	assert_int_equal(world_post_recv(&receiver, 1000), 0);
+	for (uint32_t i = 0; i < 1000; i++)
+		assert_int_equal(world_send_number(&sender, &ah, i, 4096), 0);
+	expect_numbers(&receiver, 0, 1000, 4096);
+	assert_int_equal(world_dropped_any(&receiver), 0);
+	assert_int_equal(world_delivered(&receiver), 1000);
+}
+
+static void a_log_with_room_needs_nobody_to_drain(void **state)
+{
+	world_attach(&receiver, 1);
+	world_post_recv(&receiver, 1);
+	for (uint32_t i = 0; i < 3000; i++) {
+		world_send_number(&sender, &ah, i, 64);
+		assert_int_equal(atomic_load(&bob->doorbell->kicks), 0);
+	}
+	/* Posted late, while they wait in the log. */
+	expect_numbers(&receiver, 0, 1, 64);
+	for (uint32_t i = 1; i < 3000; i++) {
+		world_post_recv(&receiver, 1);
+		expect_numbers(&receiver, i, 1, 64);
+	}
+	assert_int_equal(world_dropped_any(&receiver), 0);
+}
+
+static void send_flood(uint32_t count, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < count; i++)
+		assert_int_equal(world_send_number(&sender, &ah, i, bytes), 0);
+}
+
+/* A process of the site that has an engine's memory and no engine: it stands still. */
+static void freeze(struct world_process *p, unsigned int group)
+{
+	shm_group_set(world.tables, world_group(&world, group), p->slot);
+}
+
+static void a_stopped_receiver_costs_one_grace(void **state)
+{
+	struct world_process *frozen = world_start(&world, 3);
+	const struct receiver *r;
+	uint64_t start = clock_now_ns();
+
+	freeze(frozen, 1);
+	send_flood(5000, 64); /* beyond the log's slots */
+	assert_true(clock_now_ns() - start >= 10000000);
+	r = alice->engine->tx.receivers[3];
+	assert_true(r->lagging);
+	assert_int_equal(atomic_load(&frozen->doorbell->kicks), 1);
+	/* And is not waited for, nor kicked, again. */
+	send_flood(40000, 64);
+	send_flood(2000, 4096);
+	assert_true(r->lagging);
+	assert_int_equal(r->distrust, 1);
+	assert_int_equal(r->waited_ns, 0);
+	assert_int_equal(atomic_load(&frozen->doorbell->kicks), 1);
+}
+
+static void one_that_caught_up_is_waited_for_again(void **state)
+{
+	struct world_process *frozen = world_start(&world, 3);
+	struct shm_cursor *cursor = &frozen->doorbell->cursors[1];
+	const struct receiver *r;
+
+	freeze(frozen, 1);
+	send_flood(5000, 64);
+	r = alice->engine->tx.receivers[3];
+	assert_true(r->lagging);
+	for (unsigned int lap = 0; lap < 4 && r->lagging; lap++) {
+		atomic_store(&cursor->position, alice->engine->tx.head + 3000);
+		atomic_store(&cursor->incarnation, alice->incarnation);
+		send_flood(3000, 64);
+	}
+	assert_false(r->lagging);
+}
+
+struct drainer {
+	pthread_t thread;
+	struct world_qp *qp;
+	_Atomic uint32_t received;
+	_Atomic bool stop;
+};
+
+static void *drain(void *arg)
+{
+	struct drainer *d = arg;
+	struct ibv_wc wc[16];
+
+	while (!atomic_load(&d->stop)) {
+		int n = world_poll(d->qp, 16, wc);
+
+		if (n)
+			world_post_recv(d->qp, (uint32_t)n);
+		else
+			harness_pause();
+		atomic_fetch_add(&d->received, (uint32_t)n);
+	}
+	return NULL;
+}
+
+static void others_lose_nothing_to_a_stopped_one(void **state)
+{
+	struct world_process *frozen = world_start(&world, 3);
+	struct drainer d = { .qp = &receiver };
+
+	freeze(frozen, 1);
+	world_attach(&receiver, 1);
+	world_post_recv(&receiver, 1000);
+	pthread_create(&d.thread, NULL, drain, &d);
+	send_flood(30000, 300);
+	harness_until(atomic_load(&d.received) == 30000, 10000, harness_pause());
+	atomic_store(&d.stop, true);
+	pthread_join(d.thread, NULL);
+	assert_int_equal(world_dropped_any(&receiver), 0);
+}
+
+/* A receiver whose engine stands still for a while knows exactly what it lost. */
+static void what_a_lagging_receiver_lost_is_counted(void **state)
+{
+	struct drainer d = { .qp = &receiver };
+	uint64_t delivered;
+
+	world_attach(&receiver, 1);
+	world_post_recv(&receiver, 1000);
+	send_flood(100, 64);
+	while (engine_turn(bob->engine))
+		;
+	assert_int_equal(world_delivered(&receiver), 100);
+	/* Stand still: no helper, nobody polls. */
+	helper_stop(bob->engine);
+	send_flood(20000, 64);
+	pthread_create(&d.thread, NULL, drain, &d);
+	harness_until(world_delivered(&receiver) +
+				      world_dropped(&receiver, DROP_LAGGED) ==
+			      20100,
+		      10000, harness_pause());
+	atomic_store(&d.stop, true);
+	pthread_join(d.thread, NULL);
+	delivered = world_delivered(&receiver);
+	assert_true(delivered < 20100);
+	assert_int_equal(world_dropped_any(&receiver),
+			 world_dropped(&receiver, DROP_LAGGED));
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(a_receiver_that_sleeps_loses_nothing),
+		T(a_log_with_room_needs_nobody_to_drain),
+		T(a_stopped_receiver_costs_one_grace),
+		T(one_that_caught_up_is_waited_for_again),
+		T(others_lose_nothing_to_a_stopped_one),
+		T(what_a_lagging_receiver_lost_is_counted),
+	};
+
+	return harness_run(tests);
+}
