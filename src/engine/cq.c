@@ -165,6 +165,9 @@ static int poll_engine(struct engine_cq *cq, int n, struct ibv_wc *wc)
 	cq->direct = wc + k;
 	cq->direct_left = (uint32_t)(n - k);
 	e->rx.sink = cq;
+	atomic_store_explicit(&e->polls,
+			      atomic_load_explicit(&e->polls, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
 	rx_turn(e);
 	e->rx.sink = NULL;
 	k = n - (int)cq->direct_left;

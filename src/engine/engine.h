@@ -16,8 +16,8 @@
  * Work requests, completions and their constants are those of <infiniband/verbs.h>: the
  * ABI of the callers, so that nothing is translated on the way.
  *
- * Errors are negative errno, but for the two calls that verbs prescribe as positive
- * (post_send, post_recv return 0 or a positive errno and set *bad_wr).
+ * Errors are negative errno, but for the calls that verbs prescribe as positive (those
+ * that post return 0 or a positive errno and set *bad_wr).
  *
  * All calls are thread-safe. Creation and destruction of an object must not race with
  * its use, as in verbs.
@@ -37,6 +37,7 @@
 struct engine;
 struct engine_cq;
 struct engine_qp;
+struct engine_srq;
 struct engine_ah;
 
 /* A peer's shared memory as the daemon hands it out; -1: it has none. The engine takes
@@ -60,8 +61,8 @@ struct engine_ops {
 	/* An armed completion queue has a completion. With the engine lock held: must not
 	 * call back into the engine, may take locks of its own and write a descriptor. */
 	void (*cq_event)(void *arg, void *cq_context);
-	/* An asynchronous event of a queue pair (qp_context) or a completion queue
-	 * (cq_context). As cq_event. */
+	/* An asynchronous event of a queue pair (qp_context), a completion queue
+	 * (cq_context) or a shared receive queue (srq_context). As cq_event. */
 	void (*async_event)(void *arg, enum ibv_event_type event, void *context);
 };
 
@@ -140,6 +141,24 @@ struct engine_verbs_ah {
 };
 
 /*
+ * Shared receive queues. `pd` is the one whose memory the receives may name, whatever
+ * that of the queue pairs which take from it (as verbs want it).
+ */
+int engine_srq_create(struct engine *engine, uint32_t pd, uint32_t max_wr,
+		      uint32_t max_sge, void *srq_context, struct engine_srq **ret);
+/* After all queue pairs that take from it. */
+void engine_srq_destroy(struct engine_srq *srq);
+/* What is posted stays. -EINVAL when fewer than that, or than an armed limit. */
+int engine_srq_resize(struct engine_srq *srq, uint32_t max_wr);
+/* One shot: IBV_EVENT_SRQ_LIMIT_REACHED when a receive is taken and fewer than `limit` are
+ * left. 0 disarms. */
+void engine_srq_arm(struct engine_srq *srq, uint32_t limit);
+/* The limit armed; 0: none, or it was reached. */
+uint32_t engine_srq_limit(const struct engine_srq *srq);
+int engine_srq_post_recv(struct engine_srq *srq, struct ibv_recv_wr *wr,
+			 struct ibv_recv_wr **bad_wr);
+
+/*
  * Queue pairs.
  */
 struct engine_qp_config {
@@ -149,7 +168,8 @@ struct engine_qp_config {
 	uint32_t pd;
 	struct engine_cq *send_cq;
 	struct engine_cq *recv_cq;
-	struct ibv_qp_cap cap; /* as granted: queues are exactly this deep */
+	struct engine_srq *srq; /* null: it has receives of its own */
+	struct ibv_qp_cap cap;  /* as granted: queues are exactly this deep */
 	bool sq_sig_all;
 	bool block_self_multicast; /* IBV_QP_CREATE_BLOCK_SELF_MCAST_LB */
 	uint32_t counters;         /* index in shm_counters.qps */
@@ -171,13 +191,16 @@ int engine_qp_create(struct engine *engine, const struct engine_qp_config *confi
 /* Flushes nothing to the CQ: its completions vanish, as verbs wants it. Detaches all. */
 void engine_qp_destroy(struct engine_qp *qp);
 /* The caller has checked the transition. To ERR: what is posted is flushed with
- * IBV_WC_WR_FLUSH_ERR. To RESET: what is posted, and its completions, vanish. */
+ * IBV_WC_WR_FLUSH_ERR; with an srq IBV_EVENT_QP_LAST_WQE_REACHED is raised, since it takes
+ * no more. To RESET: what is posted, and its completions, vanish, but for what is in an
+ * srq. */
 void engine_qp_modify(struct engine_qp *qp, const struct engine_qp_attr *attr);
 enum ibv_qp_state engine_qp_state(const struct engine_qp *qp);
 
 /* UD: the datagrams are in the log, and receivers told, when this returns. */
 int engine_qp_post_send(struct engine_qp *qp, struct ibv_send_wr *wr,
 			struct ibv_send_wr **bad_wr);
+/* EINVAL with an srq. */
 int engine_qp_post_recv(struct engine_qp *qp, struct ibv_recv_wr *wr,
 			struct ibv_recv_wr **bad_wr);
 

@@ -97,10 +97,26 @@ struct recv_queue {
 	uint32_t stride;
 	uint32_t mask;
 	uint32_t depth;
-	_Atomic uint32_t tail; /* written under engine_qp->lock */
+	_Atomic uint32_t tail; /* written under engine_qp->lock, engine_srq->lock */
 	uint32_t reserved[12];
 	_Atomic uint32_t head; /* written under rx */
 	uint32_t known_tail;   /* guarded by rx */
+};
+
+/* -- shared receive queues (srq.c) --------------------------------------------------- */
+
+/*
+ * Created by the caller before the queue pairs that take from it, destroyed after them.
+ * Found by those alone.
+ */
+struct engine_srq {
+	struct engine *engine; /* fixed, as the three below */
+	void *context;
+	uint32_t pd;
+	uint32_t max_sge;
+	struct lock lock;       /* guards posting; the ring is replaced under rx and it */
+	_Atomic uint32_t limit; /* 0: not armed; written under rx */
+	struct recv_queue rq;
 };
 
 /* -- queue pairs (qp.c) -------------------------------------------------------------- */
@@ -120,7 +136,9 @@ struct engine_qp {
 	_Atomic uint32_t sq_used;         /* sends whose completion was not polled */
 	uint32_t attached;                /* number of attachments; guarded by rx */
 	struct list link;                 /* in engine->qps; guarded by rx */
-	struct recv_queue rq;
+	struct recv_queue *receives;      /* its own, or its srq's; fixed, as the pd */
+	uint32_t receives_pd;             /* whose memory they may name */
+	struct recv_queue rq;             /* no ring where there is an srq */
 };
 
 /* -- attachments (mcast.c) ----------------------------------------------------------- */
@@ -300,6 +318,7 @@ struct engine {
 	_Atomic int armed;        /* completion queues not DISARMED */
 	_Atomic uint32_t waiters; /* threads in engine_wait, about to sleep or asleep */
 	_Atomic bool wake_wanted; /* an event was raised under a lock */
+	_Atomic uint32_t polls;   /* turns run by polls; written under rx */
 
 	_Alignas(64) struct lock tx_lock;
 	struct tx tx; /* guarded by tx_lock */
@@ -499,6 +518,8 @@ static inline void cq_notify(struct engine_cq *cq, bool solicited)
 void cq_purge(struct engine_cq *cq, const struct engine_qp *qp);
 
 /* rq.c */
+/* Under the lock of who posts to it: 0 or a positive errno. */
+int rq_post(struct recv_queue *rq, uint32_t max_sge, const struct ibv_recv_wr *wr);
 int rq_init(struct recv_queue *rq, uint32_t depth, uint32_t max_sge);
 void rq_fini(struct recv_queue *rq);
 static inline struct recv_entry *rq_entry(struct recv_queue *rq, uint32_t i)
@@ -523,6 +544,16 @@ static inline void rq_pop(struct recv_queue *rq)
 	uint32_t head = atomic_load_explicit(&rq->head, memory_order_relaxed);
 
 	atomic_store_explicit(&rq->head, head + 1, memory_order_release); /* Q2 */
+}
+
+/* srq.c: under rx, when a receive was taken from it. */
+void srq_look_at_limit(struct engine_srq *srq, uint32_t limit);
+static inline void srq_taken(struct engine_srq *srq)
+{
+	uint32_t limit = atomic_load_explicit(&srq->limit, memory_order_relaxed);
+
+	if (unlikely(limit))
+		srq_look_at_limit(srq, limit);
 }
 
 /* qp.c */

@@ -14,6 +14,7 @@
  *     says, followers check what they copied.
  */
 #include <sched.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "engine/engine_priv.h"
@@ -24,7 +25,9 @@
 #define STEP_BYTES   (SHM_LOG_PAYLOAD / 16)
 #define GRACE_NS     10000000u
 #define PATIENCE_NS  200000000u /* with progress, but never enough of it */
-#define TICK_NS      1000000u /* more than that between two looks: we were not running */
+#define TICK_NS      250000u /* more than that between two looks: we were not running */
+#define YIELDS       16u     /* looks that merely yield; behind them each sleeps NAP_NS */
+#define NAP_NS       100000
 #define DISTRUST_MAX 64u
 
 /* Where the payload of position `p`, or what follows it, begins. */
@@ -56,7 +59,7 @@ static uint64_t position_of(const struct engine *e, const struct receiver *r)
 struct need {
 	uint64_t end; /* payload byte behind the datagram to be written */
 	uint64_t now_ns, passed_ns;
-	bool waiting;
+	uint32_t waits;
 };
 
 /* Would the datagram overwrite what a receiver at `p` has not read? */
@@ -131,7 +134,7 @@ static uint64_t look_at(struct engine *e, struct receiver *r, const struct need 
 	}
 	if (!is_full(&e->tx, p, need))
 		r->waited_ns = r->stalled_ns = 0;
-	else if (need->waiting)
+	else if (need->waits)
 		stall(r, moved, need);
 	return r->lagging ? head : p;
 }
@@ -169,14 +172,24 @@ static void set_gates(struct tx *tx, uint64_t floor, const struct need *need)
 			smaller(need->end + STEP_BYTES, floor_at + SHM_LOG_PAYLOAD);
 }
 
-/* Let others run, and run what is for us: two that wait for each other both get on. */
+/*
+ * Let others run, and run what is for us: two that wait for each other both get on. A
+ * yield gives the CPU to who waits for this one; a sleep also to who waits for another,
+ * for an idle CPU takes what is queued elsewhere.
+ */
 static void step_aside_unlocked(struct engine *e, struct need *need)
 {
+	static const struct timespec nap = { .tv_nsec = NAP_NS };
 	uint64_t now;
 
+	if (!need->waits++)
+		need->now_ns = clock_now_ns();
 	lock_drop(&e->tx_lock);
 	engine_turn_and_map(e);
-	sched_yield();
+	if (need->waits <= YIELDS)
+		sched_yield();
+	else
+		nanosleep(&nap, NULL);
 	lock_take(&e->tx_lock);
 	now = clock_now_ns();
 	need->passed_ns = smaller(now - need->now_ns, TICK_NS);
@@ -186,7 +199,7 @@ static void step_aside_unlocked(struct engine *e, struct need *need)
 bool tx_gate_unlocked(struct engine *e, uint32_t rest)
 {
 	struct tx *tx = &e->tx;
-	struct need need = { .waiting = false };
+	struct need need = { .waits = 0 };
 	uint64_t floor;
 
 	tx_publish(e);
@@ -195,11 +208,8 @@ bool tx_gate_unlocked(struct engine *e, uint32_t rest)
 		floor = look_at_all(e, &need);
 		if (!is_full(tx, floor, &need))
 			break;
-		if (!need.waiting)
-			need.now_ns = clock_now_ns();
-		need.waiting = true;
 		step_aside_unlocked(e, &need);
 	}
 	set_gates(tx, floor, &need);
-	return need.waiting;
+	return need.waits;
 }

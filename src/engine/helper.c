@@ -4,12 +4,20 @@
  * sender at its gate, or verbcastd, kicks it; and exactly, as a waiter does, while a
  * completion queue is armed and no thread is in engine_wait (a program in poll or epoll).
  * Arming makes its sleep exact without waking it (cq.c: armed_rx).
+ *
+ * A kicked helper does not drain behind the back of a program that polls and merely did
+ * not get the CPU: what lies in the log costs nobody anything, while draining it into a
+ * receive queue that the program is about to refill would drop what does not fit. It
+ * watches for POLLS_MS first, once each time that the program has stopped polling.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 
+#include "base/clock.h"
 #include "engine/engine_priv.h"
+
+#define POLLS_MS 5 /* half the grace of a sender (gate.c) */
 
 static bool is_exact(const struct engine *e)
 {
@@ -37,17 +45,49 @@ static void recheck(struct engine *e)
 	lock_drop(&e->rx_lock);
 }
 
+static uint32_t polls_now(const struct engine *e)
+{
+	return atomic_load_explicit(&e->polls, memory_order_relaxed);
+}
+
+static bool stopping(const struct engine *e)
+{
+	return atomic_load_explicit(&e->helper_stop, memory_order_acquire);
+}
+
+/* Does the program poll? `quiet` is the count of polls at which it was last seen not to. */
+static bool program_polls(struct engine *e, uint32_t *quiet)
+{
+	const uint64_t end = clock_now_ns() + POLLS_MS * 1000000u;
+	const uint32_t before = polls_now(e);
+
+	while (before != *quiet) {
+		uint32_t seen = engine_wait_prepare(e);
+
+		if (polls_now(e) != before)
+			return true;
+		if (stopping(e) || is_exact(e) || clock_now_ns() >= end)
+			*quiet = before;
+		else
+			shm_doorbell_sleep(e->doorbell, SHM_SLEEPER_HELPER, seen, 1);
+	}
+	return false;
+}
+
 static void *helper_main(void *arg)
 {
 	struct engine *e = arg;
+	uint32_t quiet = 0, done = 0;
 
-	while (!atomic_load_explicit(&e->helper_stop, memory_order_acquire)) {
+	while (!stopping(e)) {
 		uint32_t seen = engine_wait_prepare(e);
+		uint32_t kicks =
+			atomic_load_explicit(&e->doorbell->kicks, memory_order_acquire);
 
-		while (engine_turn_and_map(e))
-			;
-		if (atomic_load_explicit(&e->helper_stop, memory_order_acquire))
-			break;
+		if (is_exact(e) || (kicks != done && !program_polls(e, &quiet)))
+			while (engine_turn_and_map(e) && !stopping(e))
+				;
+		done = kicks;
 		if (prepare(e) &&
 		    shm_doorbell_sleep(e->doorbell, SHM_SLEEPER_HELPER, seen,
 				       ENGINE_RECHECK_MS) == -ETIMEDOUT)

@@ -39,6 +39,18 @@ static int check_config(const struct engine_qp_config *config)
 	return 0;
 }
 
+/* Where its receives come from, and whose memory they may name. */
+static int open_receives(struct engine_qp *qp)
+{
+	const struct engine_qp_config *config = &qp->config;
+
+	qp->receives = config->srq ? &config->srq->rq : &qp->rq;
+	qp->receives_pd = config->srq ? config->srq->pd : config->pd;
+	if (config->srq)
+		return 0;
+	return rq_init(&qp->rq, config->cap.max_recv_wr, config->cap.max_recv_sge);
+}
+
 int engine_qp_create(struct engine *e, const struct engine_qp_config *config,
 		     struct engine_qp **ret)
 {
@@ -55,11 +67,11 @@ int engine_qp_create(struct engine *e, const struct engine_qp_config *config,
 	if (!qp)
 		return -ENOMEM;
 	memset(qp, 0, sizeof(*qp));
-	r = rq_init(&qp->rq, config->cap.max_recv_wr, config->cap.max_recv_sge);
+	qp->config = *config;
+	r = open_receives(qp);
 	if (r < 0)
 		goto free_qp;
 	qp->engine = e;
-	qp->config = *config;
 	qp->counters = &e->counters->qps[config->counters];
 	lock_init(&qp->lock, LOCK_QP);
 	list_init(&qp->held_sends);
@@ -103,6 +115,15 @@ void engine_qp_destroy(struct engine_qp *qp)
 	free(qp);
 }
 
+/* What is in a shared queue is for others: this one takes no more of it. */
+static void leave_shared(struct engine_qp *qp)
+{
+	struct engine *e = qp->engine;
+
+	e->ops->async_event(e->arg, IBV_EVENT_QP_LAST_WQE_REACHED, qp->config.qp_context);
+	atomic_store_explicit(&e->wake_wanted, true, memory_order_relaxed);
+}
+
 static void flush_receives(struct engine_qp *qp)
 {
 	struct recv_entry *entry;
@@ -122,9 +143,14 @@ static void flush_receives(struct engine_qp *qp)
 
 void qp_fail(struct engine_qp *qp)
 {
+	int before = qp_state(qp);
+
 	lock_take(&qp->lock);
 	atomic_store_explicit(&qp->state, IBV_QPS_ERR, memory_order_release);
-	flush_receives(qp);
+	if (!qp->config.srq)
+		flush_receives(qp);
+	else if (before != IBV_QPS_ERR)
+		leave_shared(qp);
 	send_held_flush(qp);
 	lock_drop(&qp->lock);
 }

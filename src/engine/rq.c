@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Receive queues: a ring with one reader, the holder of rx, and one writer at a time, the
- * holder of the queue pair's own lock.
+ * holder of the lock of the queue pair, or of the shared queue (srq.c), that it is in.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -43,15 +43,13 @@ static void flush_one(struct engine_qp *qp, uint64_t wr_id)
 	cq_push(qp->config.recv_cq, &wc, qp, false, true);
 }
 
-static int post_one(struct engine_qp *qp, const struct ibv_recv_wr *wr)
+int rq_post(struct recv_queue *rq, uint32_t max_sge, const struct ibv_recv_wr *wr)
 {
-	struct recv_queue *rq = &qp->rq;
 	uint32_t tail = atomic_load_explicit(&rq->tail, memory_order_relaxed);
 	uint32_t head = atomic_load_explicit(&rq->head, memory_order_acquire); /* Q2 */
 	struct recv_entry *entry;
 
-	if (unlikely(wr->num_sge < 0 ||
-		     (uint32_t)wr->num_sge > qp->config.cap.max_recv_sge))
+	if (unlikely(wr->num_sge < 0 || (uint32_t)wr->num_sge > max_sge))
 		return EINVAL;
 	if (unlikely(tail - head >= rq->depth))
 		return ENOMEM;
@@ -68,12 +66,12 @@ static int post_in_state(struct engine_qp *qp, const struct ibv_recv_wr *wr)
 {
 	int state = qp_state(qp);
 
-	if (unlikely(state == IBV_QPS_RESET))
+	if (unlikely(state == IBV_QPS_RESET || qp->config.srq))
 		return EINVAL;
 	if (unlikely(atomic_load_explicit(&qp->engine->failed, memory_order_relaxed)))
 		return ENODEV;
 	if (likely(state != IBV_QPS_ERR))
-		return post_one(qp, wr);
+		return rq_post(&qp->rq, qp->config.cap.max_recv_sge, wr);
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->config.cap.max_recv_sge)
 		return EINVAL;
 	flush_one(qp, wr->wr_id);

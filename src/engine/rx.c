@@ -381,18 +381,28 @@ unsigned int rx_turn(struct engine *e)
 	return looked;
 }
 
+static unsigned int turn(struct engine *e, bool *ret_wanted)
+{
+	unsigned int looked;
+
+	lock_take(&e->rx_lock);
+	looked = rx_turn(e);
+	*ret_wanted = senders_any_wanted(e);
+	lock_drop(&e->rx_lock);
+	engine_settle(e);
+	return looked;
+}
+
 unsigned int engine_turn_and_map(struct engine *e)
 {
 	unsigned int looked;
 	bool wanted;
 
-	lock_take(&e->rx_lock);
-	looked = rx_turn(e);
-	wanted = senders_any_wanted(e);
-	lock_drop(&e->rx_lock);
-	engine_settle(e);
-	if (unlikely(wanted))
+	looked = turn(e, &wanted);
+	if (unlikely(wanted)) {
 		senders_map_wanted(e);
+		looked += turn(e, &wanted);
+	}
 	return looked;
 }
 

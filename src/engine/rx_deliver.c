@@ -53,6 +53,14 @@ static void complete(struct engine_qp *qp, uint64_t wr_id, const struct rx_datag
 	};
 }
 
+/* The receive that was peeked at is used up. */
+static void take(struct engine_qp *qp)
+{
+	rq_pop(qp->receives);
+	if (qp->config.srq)
+		srq_taken(qp->config.srq);
+}
+
 static enum drop_reason complete_receive(struct engine_qp *qp, uint64_t wr_id,
 					 const struct rx_datagram *d)
 {
@@ -60,7 +68,7 @@ static enum drop_reason complete_receive(struct engine_qp *qp, uint64_t wr_id,
 	bool solicited = d->flags & SHM_LOG_SOLICITED;
 	struct ibv_wc wc;
 
-	rq_pop(&qp->rq);
+	take(qp);
 	if (likely(cq->direct_left)) {
 		cq->direct_left--;
 		complete(qp, wr_id, d, cq->direct++);
@@ -75,26 +83,43 @@ static enum drop_reason complete_receive(struct engine_qp *qp, uint64_t wr_id,
 	return DROP_NONE;
 }
 
-/* The receive names memory it may not: an error completion, and the queue pair is broken. */
-static enum drop_reason complete_prot_error(struct engine_qp *qp, uint64_t wr_id)
+static void complete_error(struct engine_qp *qp, uint64_t wr_id,
+			   enum ibv_wc_status status)
 {
 	struct ibv_wc wc = {
 		.wr_id = wr_id,
-		.status = IBV_WC_LOC_PROT_ERR,
+		.status = status,
 		.opcode = IBV_WC_RECV,
 		.qp_num = qp->config.qpn,
 	};
 
-	rq_pop(&qp->rq);
+	take(qp);
 	cq_push(qp->config.recv_cq, &wc, qp, false, true);
+}
+
+/* The receive names memory it may not: an error completion, and the queue pair is broken. */
+static enum drop_reason complete_prot_error(struct engine_qp *qp, uint64_t wr_id)
+{
+	complete_error(qp, wr_id, IBV_WC_LOC_PROT_ERR);
 	qp_fail(qp);
 	return DROP_RECV_PROT;
+}
+
+/*
+ * Too small: that datagram is lost. A queue pair's own receive stays (spec/kernel 7.1); a
+ * shared one is used up with an error (4.6), lest it stand in the way of all who share it.
+ */
+static enum drop_reason complete_too_small(struct engine_qp *qp, uint64_t wr_id)
+{
+	if (qp->config.srq)
+		complete_error(qp, wr_id, IBV_WC_REM_INV_REQ_ERR);
+	return DROP_RECV_TOO_SMALL;
 }
 
 static uint8_t *sge_memory(const struct engine_qp *qp, const struct ibv_sge *sge,
 			   uint64_t bytes)
 {
-	return mr_translate(qp->engine, qp->config.pd, sge->lkey, sge->addr, bytes,
+	return mr_translate(qp->engine, qp->receives_pd, sge->lkey, sge->addr, bytes,
 			    IBV_ACCESS_LOCAL_WRITE);
 }
 
@@ -175,7 +200,7 @@ enum drop_reason rx_deliver(struct engine_qp *qp, const struct rx_datagram *d)
 
 	if (unlikely(reason != DROP_NONE))
 		return reason;
-	entry = rq_peek(&qp->rq);
+	entry = rq_peek(qp->receives);
 	if (unlikely(!entry))
 		return DROP_NO_RECV_WQE;
 	if (likely(entry->num_sge == 1 && entry->sge[0].length >= bytes)) {
@@ -184,9 +209,8 @@ enum drop_reason rx_deliver(struct engine_qp *qp, const struct rx_datagram *d)
 			return complete_prot_error(qp, entry->wr_id);
 		copy_out(to, d);
 	} else {
-		/* Too small: that datagram is lost, the receive stays (spec/kernel 7.1). */
 		if (sges_bytes(entry) < bytes)
-			return DROP_RECV_TOO_SMALL;
+			return complete_too_small(qp, entry->wr_id);
 		if (!scatter(qp, entry, d))
 			return complete_prot_error(qp, entry->wr_id);
 	}
