@@ -397,8 +397,11 @@ static void threads_post_while_members_take(void **state)
 		for (int k = 0; k < n; k++)
 			assert_int_equal(wc[k].status, IBV_WC_SUCCESS);
 		taken += (unsigned int)n;
-		if (i % 64 == 0)
-			assert_int_equal(engine_srq_resize(srq, DEPTH + i % 128), 0);
+		if (i % 64 == 0) {
+			int r = engine_srq_resize(srq, DEPTH + i % 128);
+
+			assert_true(r == 0 || r == -EINVAL); /* holds more just now */
+		}
 	}
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
