@@ -3,18 +3,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "daemon/process.h"
 #include "daemon/sysfs_tree.h"
 #include "site/lock.h"
 
-#define WORD_CLEAN 'c'
+#define WORD_CLEAN      'c'
+#define DEATH_WITHIN_MS 10000u
+#define RETRY_MS        2
 
 void janitor_clean(const struct site_paths *p, bool keep_socket)
 {
@@ -43,18 +47,33 @@ static bool wait_for_end(int fd)
 	return clean;
 }
 
-static void clean_up_after(const struct site_paths *p, bool keep_socket)
+/* The dying close their descriptors one by one: ours may be gone before the lock is. */
+static int take_lock_from(pid_t daemon, const char *path, int *ret_fd)
+{
+	uint64_t deadline = clock_now_ns() + DEATH_WITHIN_MS * 1000000ull;
+	int r;
+
+	for (;;) {
+		r = site_lock_take(path, false, ret_fd);
+		if (r != -EWOULDBLOCK || site_lock_read_pid(path) != daemon ||
+		    clock_now_ns() >= deadline)
+			return r;
+		poll(NULL, 0, RETRY_MS);
+	}
+}
+
+static void clean_up_after(pid_t daemon, const struct site_paths *p, bool keep_socket)
 {
 	int lock;
 
 	/* Not there: somebody has cleaned up. Held: another verbcastd has the site. */
-	if (site_lock_take(p->lock, false, &lock) < 0)
+	if (take_lock_from(daemon, p->lock, &lock) < 0)
 		return;
 	janitor_clean(p, keep_socket);
 	close(lock);
 }
 
-static void live(const struct site_paths *p, bool keep_socket, int fd)
+static void live(pid_t daemon, const struct site_paths *p, bool keep_socket, int fd)
 {
 	sigset_t all;
 
@@ -67,12 +86,13 @@ static void live(const struct site_paths *p, bool keep_socket, int fd)
 	if (chdir("/") < 0)
 		log_debug("the working directory is kept busy");
 	if (!wait_for_end(fd))
-		clean_up_after(p, keep_socket);
+		clean_up_after(daemon, p, keep_socket);
 	_exit(0);
 }
 
 int janitor_start(struct janitor *j, const struct site_paths *p, bool keep_socket)
 {
+	pid_t daemon = getpid();
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
@@ -87,7 +107,7 @@ int janitor_start(struct janitor *j, const struct site_paths *p, bool keep_socke
 	}
 	if (!j->pid) {
 		close(ends[1]);
-		live(p, keep_socket, ends[0]);
+		live(daemon, p, keep_socket, ends[0]);
 	}
 	close(ends[0]);
 	j->fd = ends[1];
