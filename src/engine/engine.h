@@ -148,11 +148,12 @@ int engine_srq_create(struct engine *engine, uint32_t pd, uint32_t max_wr,
 		      uint32_t max_sge, void *srq_context, struct engine_srq **ret);
 /* After all queue pairs that take from it. */
 void engine_srq_destroy(struct engine_srq *srq);
-/* What is posted stays. -EINVAL when fewer than that, or than an armed limit. */
-int engine_srq_resize(struct engine_srq *srq, uint32_t max_wr);
-/* One shot: IBV_EVENT_SRQ_LIMIT_REACHED when a receive is taken and fewer than `limit` are
- * left. 0 disarms. */
-void engine_srq_arm(struct engine_srq *srq, uint32_t limit);
+/*
+ * `mask` as of ibv_modify_srq; all of it or nothing. MAX_WR: what is posted stays, -EINVAL
+ * when that is more. LIMIT: one shot, IBV_EVENT_SRQ_LIMIT_REACHED when a receive is taken
+ * and fewer than that are left; 0 disarms; -EINVAL when above max_wr.
+ */
+int engine_srq_modify(struct engine_srq *srq, int mask, const struct ibv_srq_attr *attr);
 /* The limit armed; 0: none, or it was reached. */
 uint32_t engine_srq_limit(const struct engine_srq *srq);
 int engine_srq_post_recv(struct engine_srq *srq, struct ibv_recv_wr *wr,

@@ -61,13 +61,6 @@ void srq_look_at_limit(struct engine_srq *srq, uint32_t limit)
 	atomic_store_explicit(&e->wake_wanted, true, memory_order_relaxed);
 }
 
-void engine_srq_arm(struct engine_srq *srq, uint32_t limit)
-{
-	lock_take(&srq->engine->rx_lock);
-	atomic_store_explicit(&srq->limit, limit, memory_order_relaxed);
-	lock_drop(&srq->engine->rx_lock);
-}
-
 uint32_t engine_srq_limit(const struct engine_srq *srq)
 {
 	return atomic_load_explicit(&srq->limit, memory_order_relaxed);
@@ -90,8 +83,6 @@ static int resize_locked(struct engine_srq *srq, uint32_t max_wr)
 	struct recv_queue *rq = &srq->rq, to = { 0 };
 	int r;
 
-	if (max_wr < srq_count(srq) || max_wr < engine_srq_limit(srq))
-		return -EINVAL;
 	r = rq_init(&to, max_wr, srq->max_sge);
 	if (r < 0)
 		return r;
@@ -106,14 +97,30 @@ static int resize_locked(struct engine_srq *srq, uint32_t max_wr)
 	return 0;
 }
 
-int engine_srq_resize(struct engine_srq *srq, uint32_t max_wr)
+static int modify_locked(struct engine_srq *srq, int mask,
+			 const struct ibv_srq_attr *attr)
+{
+	uint32_t max_wr = mask & IBV_SRQ_MAX_WR ? attr->max_wr : srq->rq.depth;
+	uint32_t limit = mask & IBV_SRQ_LIMIT ? attr->srq_limit : engine_srq_limit(srq);
+	int r = 0;
+
+	if (!max_wr || max_wr < srq_count(srq) || max_wr < limit)
+		return -EINVAL;
+	if (max_wr != srq->rq.depth)
+		r = resize_locked(srq, max_wr);
+	if (r == 0)
+		atomic_store_explicit(&srq->limit, limit, memory_order_relaxed);
+	return r;
+}
+
+int engine_srq_modify(struct engine_srq *srq, int mask, const struct ibv_srq_attr *attr)
 {
 	struct engine *e = srq->engine;
 	int r;
 
 	lock_take(&e->rx_lock);
 	lock_take(&srq->lock);
-	r = resize_locked(srq, max_wr);
+	r = modify_locked(srq, mask, attr);
 	lock_drop(&srq->lock);
 	lock_drop(&e->rx_lock);
 	return r;

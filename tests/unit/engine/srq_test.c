@@ -78,6 +78,23 @@ static int post(uint64_t wr_id)
 	return post_bytes(wr_id, 40 + 4096, KEY);
 }
 
+static int modify(int mask, uint32_t max_wr, uint32_t limit)
+{
+	struct ibv_srq_attr attr = { .max_wr = max_wr, .srq_limit = limit };
+
+	return engine_srq_modify(srq, mask, &attr);
+}
+
+static int resize(uint32_t max_wr)
+{
+	return modify(IBV_SRQ_MAX_WR, max_wr, 999);
+}
+
+static void arm(uint32_t limit)
+{
+	assert_int_equal(modify(IBV_SRQ_LIMIT, 999, limit), 0);
+}
+
 static void settle(void)
 {
 	for (int i = 0; i < 3; i++)
@@ -251,7 +268,7 @@ static void its_limit_is_told_once_an_arming(void **state)
 	world_attach(&members[0], 1);
 	for (uint64_t i = 0; i < DEPTH; i++)
 		assert_int_equal(post(i), 0);
-	engine_srq_arm(srq, 5);
+	arm(5);
 	assert_int_equal(engine_srq_limit(srq), 5);
 	for (uint32_t taken = 1; taken <= DEPTH - 5; taken++) {
 		world_send_number(&sender, &ah, taken, 100);
@@ -266,7 +283,7 @@ static void its_limit_is_told_once_an_arming(void **state)
 	world_send_number(&sender, &ah, 9, 100);
 	expect_one();
 	assert_int_equal(bob->async_events, 1);
-	engine_srq_arm(srq, 5); /* below it already: the next one taken tells */
+	arm(5); /* below it already: the next one taken tells */
 	assert_int_equal(bob->async_events, 1);
 	world_send_number(&sender, &ah, 9, 100);
 	expect_one();
@@ -277,8 +294,8 @@ static void a_limit_of_nothing_is_none(void **state)
 {
 	world_attach(&members[0], 1);
 	post(0);
-	engine_srq_arm(srq, 3);
-	engine_srq_arm(srq, 0);
+	arm(3);
+	arm(0);
 	world_send_number(&sender, &ah, 9, 100);
 	expect_one();
 	assert_int_equal(bob->async_events, 0);
@@ -288,7 +305,7 @@ static void a_receive_that_was_too_small_counts_for_the_limit(void **state)
 {
 	world_attach(&members[0], 1);
 	assert_int_equal(post_bytes(0, 40, KEY), 0);
-	engine_srq_arm(srq, 1);
+	arm(1);
 	world_send_number(&sender, &ah, 9, 100);
 	expect_one();
 	assert_int_equal(bob->last_async, IBV_EVENT_SRQ_LIMIT_REACHED);
@@ -305,17 +322,17 @@ static void a_resize_keeps_what_is_posted(void **state)
 	}
 	for (uint64_t i = 100; i < 100 + DEPTH; i++)
 		assert_int_equal(post(i), 0);
-	assert_int_equal(engine_srq_resize(srq, 2 * DEPTH), 0);
+	assert_int_equal(resize(2 * DEPTH), 0);
 	for (uint64_t i = 100 + DEPTH; i < 100 + 2 * DEPTH; i++)
 		assert_int_equal(post(i), 0);
 	assert_int_equal(post(0), ENOMEM);
-	assert_int_equal(engine_srq_resize(srq, 2 * DEPTH - 1), -EINVAL);
+	assert_int_equal(resize(2 * DEPTH - 1), -EINVAL);
 	for (uint64_t i = 100; i < 100 + 2 * DEPTH - 3; i++) {
 		world_send_number(&sender, &ah, 1, 100);
 		assert_int_equal(expect_one().wr_id, i);
 	}
-	assert_int_equal(engine_srq_resize(srq, 2), -EINVAL);
-	assert_int_equal(engine_srq_resize(srq, 3), 0);
+	assert_int_equal(resize(2), -EINVAL);
+	assert_int_equal(resize(3), 0);
 	assert_int_equal(post(0), ENOMEM);
 	for (uint64_t i = 100 + 2 * DEPTH - 3; i < 100 + 2 * DEPTH; i++) {
 		world_send_number(&sender, &ah, 1, 100);
@@ -326,11 +343,24 @@ static void a_resize_keeps_what_is_posted(void **state)
 	assert_int_equal(expect_one().wr_id, 0);
 }
 
-static void it_is_not_made_smaller_than_its_limit(void **state)
+static void depth_and_limit_change_together_or_not_at_all(void **state)
 {
-	engine_srq_arm(srq, 4);
-	assert_int_equal(engine_srq_resize(srq, 3), -EINVAL);
-	assert_int_equal(engine_srq_resize(srq, 4), 0);
+	const int both = IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT;
+
+	arm(4);
+	assert_int_equal(resize(3), -EINVAL);
+	assert_int_equal(resize(0), -EINVAL);
+	assert_int_equal(modify(IBV_SRQ_LIMIT, 0, DEPTH + 1), -EINVAL);
+	assert_int_equal(modify(both, 3, 4), -EINVAL);
+	assert_int_equal(engine_srq_limit(srq), 4);
+	assert_int_equal(modify(both, 3, 3), 0);
+	assert_int_equal(engine_srq_limit(srq), 3);
+	assert_int_equal(modify(0, 999, 999), 0);
+	for (uint64_t i = 0; i < 3; i++)
+		assert_int_equal(post(i), 0);
+	assert_int_equal(post(3), ENOMEM);
+	assert_int_equal(modify(both, 2, 1), -EINVAL);
+	assert_int_equal(engine_srq_limit(srq), 3);
 }
 
 /* Told once, at the change; what is posted is the others'. */
@@ -398,7 +428,7 @@ static void threads_post_while_members_take(void **state)
 			assert_int_equal(wc[k].status, IBV_WC_SUCCESS);
 		taken += (unsigned int)n;
 		if (i % 64 == 0) {
-			int r = engine_srq_resize(srq, DEPTH + i % 128);
+			int r = resize(DEPTH + i % 128);
 
 			assert_true(r == 0 || r == -EINVAL); /* holds more just now */
 		}
@@ -426,7 +456,7 @@ int main(void)
 		TEST(a_limit_of_nothing_is_none),
 		TEST(a_receive_that_was_too_small_counts_for_the_limit),
 		TEST(a_resize_keeps_what_is_posted),
-		TEST(it_is_not_made_smaller_than_its_limit),
+		TEST(depth_and_limit_change_together_or_not_at_all),
 		TEST(a_member_that_ends_leaves_the_receives_to_the_others),
 		TEST(without_a_daemon_posts_are_refused),
 		TEST(threads_post_while_members_take),
