@@ -235,13 +235,14 @@ struct receiver {
 	_Atomic uint64_t *word;    /* of its doorbell, where our bit is */
 	struct shm_cursor *cursor; /* its for us */
 	uint32_t slot, incarnation;
-	uint64_t last_for;   /* position behind the last datagram for it; 0: none */
-	uint64_t first;      /* position of the first one for it */
-	uint64_t seen;       /* its cursor, when last looked at */
-	uint64_t stalled_ns; /* without progress, while we waited for it */
-	uint64_t waited_ns;  /* with and without, in the present wait */
-	uint32_t ordinal;    /* of unicast datagrams to it */
-	uint32_t distrust;   /* good looks it takes to be waited for again */
+	uint64_t last_for;        /* position behind the last datagram for it; 0: none */
+	uint64_t first;           /* position of the first one for it */
+	uint64_t seen;            /* its cursor, when last looked at */
+	uint64_t stalled_ns;      /* without progress, while we waited for it */
+	uint64_t stalled_busy_ns; /* the same, in full (gate.c) */
+	uint64_t waited_ns;       /* with and without, in the present wait */
+	uint32_t ordinal;         /* of unicast datagrams to it */
+	uint32_t distrust;        /* good looks it takes to be waited for again */
 	uint32_t good_looks;
 	bool clear;   /* has read all that was for it, when last looked at */
 	bool lagging; /* not waited for */

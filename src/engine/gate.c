@@ -23,12 +23,19 @@
 #define GATE_BYTES   (SHM_LOG_PAYLOAD / 4 * 3)
 #define STEP_SLOTS   (SHM_LOG_SLOTS / 16) /* between looks past the gate */
 #define STEP_BYTES   (SHM_LOG_PAYLOAD / 16)
-#define GRACE_NS     10000000u
+#define GRACE_NS     10000000u  /* of time that we ran or slept by our own wish */
+#define BUSY_NS      60000000u  /* the same, with what others ran on our CPU */
 #define PATIENCE_NS  200000000u /* with progress, but never enough of it */
-#define TICK_NS      250000u /* more than that between two looks: we were not running */
-#define YIELDS       16u     /* looks that merely yield; behind them each sleeps NAP_NS */
-#define NAP_NS       100000
+#define TICK_NS      250000u    /* longer between two looks: the CPU went to others */
+#define QUICK_NS     20000u     /* a yield of less found nobody */
+#define YIELDS       16u        /* looks that merely yield */
+#define NAP_NS       100000     /* behind them, a yield that finds nobody is a nap */
 #define DISTRUST_MAX 64u
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
 
 /* Where the payload of position `p`, or what follows it, begins. */
 static uint64_t place_of(const struct tx *tx, uint64_t p)
@@ -57,8 +64,8 @@ static uint64_t position_of(const struct engine *e, const struct receiver *r)
 }
 
 struct need {
-	uint64_t end; /* payload byte behind the datagram to be written */
-	uint64_t now_ns, passed_ns;
+	uint64_t end;               /* payload byte behind the datagram to be written */
+	uint64_t now_ns, passed_ns; /* clock, and since the look before */
 	uint32_t waits;
 };
 
@@ -87,6 +94,11 @@ static void regain_trust(struct receiver *r, uint64_t head, uint64_t p)
 	r->first = p;
 }
 
+static void not_waited(struct receiver *r)
+{
+	r->stalled_ns = r->stalled_busy_ns = r->waited_ns = 0;
+}
+
 static void condemn(struct receiver *r)
 {
 	r->lagging = true;
@@ -94,19 +106,23 @@ static void condemn(struct receiver *r)
 	r->distrust = r->distrust ? 2 * r->distrust : 1;
 	if (r->distrust > DISTRUST_MAX)
 		r->distrust = DISTRUST_MAX;
-	r->stalled_ns = 0;
-	r->waited_ns = 0;
+	not_waited(r);
 }
 
-/* It holds us up. Our own clock does not judge it alone: what passes while we are not
- * running ourselves counts as one tick, and the cursor was looked at just now (trap 3). */
+/*
+ * It holds us up. Our clock alone does not judge it (trap 3): while others have our CPU
+ * it may well be the one that waits for one, so of such a time a tick counts, up to a
+ * limit. And its cursor was looked at just now.
+ */
 static void stall(struct receiver *r, bool moved, const struct need *need)
 {
 	if (moved)
-		r->stalled_ns = 0;
-	r->stalled_ns += need->passed_ns;
+		r->stalled_ns = r->stalled_busy_ns = 0;
+	r->stalled_ns += smaller(need->passed_ns, TICK_NS);
+	r->stalled_busy_ns += need->passed_ns;
 	r->waited_ns += need->passed_ns;
-	if (r->stalled_ns >= GRACE_NS || r->waited_ns >= PATIENCE_NS)
+	if (r->stalled_ns >= GRACE_NS || r->stalled_busy_ns >= BUSY_NS ||
+	    r->waited_ns >= PATIENCE_NS)
 		condemn(r);
 }
 
@@ -124,8 +140,7 @@ static uint64_t look_at(struct engine *e, struct receiver *r, const struct need 
 	if (r->lagging)
 		regain_trust(r, head, p);
 	if (r->clear || r->lagging) {
-		r->stalled_ns = 0;
-		r->waited_ns = 0;
+		not_waited(r);
 		return head;
 	}
 	if (!moved && !r->kicked && is_behind(&e->tx, p, need)) {
@@ -133,7 +148,7 @@ static uint64_t look_at(struct engine *e, struct receiver *r, const struct need 
 		r->kicked = true;
 	}
 	if (!is_full(&e->tx, p, need))
-		r->waited_ns = r->stalled_ns = 0;
+		not_waited(r);
 	else if (need->waits)
 		stall(r, moved, need);
 	return r->lagging ? head : p;
@@ -153,11 +168,6 @@ static uint64_t look_at_all(struct engine *e, const struct need *need)
 	return floor;
 }
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* When to look again, if `floor` is to be kept. */
 static void set_gates(struct tx *tx, uint64_t floor, const struct need *need)
 {
@@ -173,26 +183,32 @@ static void set_gates(struct tx *tx, uint64_t floor, const struct need *need)
 }
 
 /*
- * Let others run, and run what is for us: two that wait for each other both get on. A
- * yield gives the CPU to who waits for this one; a sleep also to who waits for another,
- * for an idle CPU takes what is queued elsewhere.
+ * Let others run. A yield gives the CPU to who waits for this one; a nap also to who
+ * waits for another, for an idle CPU takes what is queued elsewhere.
  */
-static void step_aside_unlocked(struct engine *e, struct need *need)
+static void let_run(uint32_t waits)
 {
 	static const struct timespec nap = { .tv_nsec = NAP_NS };
+	uint64_t before = clock_now_ns();
+
+	sched_yield();
+	if (waits > YIELDS && clock_now_ns() - before < QUICK_NS)
+		nanosleep(&nap, NULL);
+}
+
+/* And run what is for us: two that wait for each other both get on. */
+static void step_aside_unlocked(struct engine *e, struct need *need)
+{
 	uint64_t now;
 
 	if (!need->waits++)
 		need->now_ns = clock_now_ns();
 	lock_drop(&e->tx_lock);
 	engine_turn_and_map(e);
-	if (need->waits <= YIELDS)
-		sched_yield();
-	else
-		nanosleep(&nap, NULL);
+	let_run(need->waits);
 	lock_take(&e->tx_lock);
 	now = clock_now_ns();
-	need->passed_ns = smaller(now - need->now_ns, TICK_NS);
+	need->passed_ns = now - need->now_ns;
 	need->now_ns = now;
 }
 
