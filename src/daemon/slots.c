@@ -152,8 +152,10 @@ static void answered(struct slots *s, uint32_t asking, uint32_t slot)
 	uint64_t *awaited = s->slot[slot].awaited;
 
 	awaited[asking / 64] &= ~(1ull << asking % 64);
-	if (!anybody(awaited))
-		bury(s, slot);
+	if (anybody(awaited))
+		return;
+	log_debug("slot %u: its log has been read by all", slot);
+	bury(s, slot);
 }
 
 /* Wake all who live; those who follow the log read it to the end, those who have a first
