@@ -4,7 +4,7 @@
 site_begin
 need mckey readelf
 
-prefix="$site_work/a prefix"
+prefix=$site_work/some/prefix
 cmake --install "$VERBCAST_BUILD" --prefix "$prefix" >"$site_work/install.out" 2>&1 ||
 	fail 'cmake --install'
 VERBCAST=$prefix/bin/verbcast
@@ -26,6 +26,13 @@ ended s 20
 ended r 20
 quiet r s
 got 239.1.12.1 "$r" 10
+
+say 'where the dynamic linker cannot follow, it says so'
+mkdir "$site_work/a blank"
+cp -a "$prefix" "$site_work/a blank/"
+timeout 20 "$site_work/a blank/prefix/bin/verbcast" run -- true >"$site_work/blank.out" 2>&1 &&
+	fail 'it pretends to have run'
+says blank '^verbcast: error: .*blank'
 
 say 'nothing in it points back'
 find "$prefix" -type f | while read -r file; do

@@ -4,6 +4,8 @@
 # ctest: TIMEOUT 240
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
+# Linux refuses IPv6 groups on RoCEv2, and so do we unless told otherwise.
+"${VERBCAST%/*}/verbcastd" --background --ipv6-multicast || fail 'verbcastd'
 site_keep
 need mckey stdbuf
 member=$VERBCAST_BUILD/tests/apps/bin/member
@@ -87,7 +89,9 @@ start deaf-o stdbuf -oL mckey -m 239.1.2.7 $here -o
 pids[deaf-o]=$(pid deaf-o)
 wait_for 20 'the send-only receiver has joined' said deaf-o 'joined dgid'
 sender deaf 239.1.2.7 $here
-# An address that is no IP address: -M is a GID, needs -b, and resolves nothing.
+# IPv6; and -M, a GID that is no IP address, which needs -b and resolves nothing.
+receivers ipv6 ff0e::1:2:4 2 1 -b ::1
+sender ipv6 ff0e::1:2:4 -b ::1
 start gid-r1 mckey -M ff0e::1:2:3 $here
 pids[gid-r1]=$(pid gid-r1)
 wait_for 20 'a member of ff0e::1:2:3' members_are ff0e::1:2:3 1
@@ -121,5 +125,6 @@ alive deaf-o || fail 'a send-only receiver has ended'
 [ -z "$(delivered 239.1.2.7 "${pids[deaf-o]}")" ] || fail 'a send-only receiver is attached'
 killed deaf-o TERM
 
+received ipv6 ff0e::1:2:4 2 1 10
 received gid ff0e::1:2:3 1 1 10
 site_end

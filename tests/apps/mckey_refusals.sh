@@ -5,35 +5,37 @@ site_begin
 site_keep
 need mckey
 
-say 'a unicast address as group'
-start unicast mckey -m 127.0.0.1 -b 127.0.0.1
-within 15 gone unicast || fail 'mckey has not given up'
-wait "$(pid unicast)"
-unset 'site_pid[unicast]'
-says unicast '^mckey: event: RDMA_CM_EVENT_MULTICAST_ERROR, error: '
+# refused NAME OUTPUT ERROR MCKEY-ARGUMENT...: it gives up by itself, and says that.
+refused()
+{
+	local name=$1 output=$2 error=$3
 
-say 'a message beyond the MTU'
-start large mckey -m 239.1.6.1 -b 127.0.0.1 -S 4097
-within 15 gone large || fail 'mckey has not given up'
-wait "$(pid large)"
-unset 'site_pid[large]'
-says large '^mckey: message_size 4097 is larger than active mtu 4096$'
+	shift 3
+	say "mckey $*"
+	start "$name" mckey "$@"
+	within 15 gone "$name" || fail 'mckey has not given up'
+	wait "$(pid "$name")"
+	unset "site_pid[$name]"
+	says "$name" "$output"
+	[ -z "$error" ] || grep -qE "$error" "$site_work/$name.err" ||
+		fail "$name does not say: $error"
+}
 
-say 'an address that nobody here has'
-start stranger mckey -m 239.1.6.2 -b 203.0.113.77
-within 15 gone stranger || fail 'mckey has not given up'
-wait "$(pid stranger)"
-unset 'site_pid[stranger]'
-grep -q '^mckey: addr bind failure: Cannot assign requested address$' "$site_work/stranger.err" ||
-	fail 'mckey does not say why'
-
-say 'port space IPoIB, which only InfiniBand has'
-start ipoib mckey -m 239.1.6.3 -b 127.0.0.1 -p 2
-within 15 gone ipoib || fail 'mckey has not given up'
-wait "$(pid ipoib)"
-unset 'site_pid[ipoib]'
-grep -q '^mckey: addr bind failure: Invalid argument$' "$site_work/ipoib.err" ||
-	fail 'mckey does not say why'
+refused unicast '^mckey: event: RDMA_CM_EVENT_MULTICAST_ERROR, error: ' '' \
+	-m 127.0.0.1 -b 127.0.0.1
+refused large '^mckey: message_size 4097 is larger than active mtu 4096$' '' \
+	-m 239.1.6.1 -b 127.0.0.1 -S 4097
+# An address that nobody here has.
+refused stranger '^test complete$' '^mckey: addr bind failure: Cannot assign requested address$' \
+	-m 239.1.6.2 -b 203.0.113.77
+# This port space only InfiniBand has.
+refused ipoib '^test complete$' '^mckey: addr bind failure: Invalid argument$' \
+	-m 239.1.6.3 -b 127.0.0.1 -p 2
+# As Linux: no IPv6 groups on RoCEv2 (ENOTSUPP, which no C library has a name for).
+refused ipv6 '^test complete$' '^mckey: failure joining: Unknown error 524$' \
+	-m ff0e::1:2:3 -b ::1
+refused gid '^test complete$' '^mckey: failure joining: Unknown error 524$' \
+	-M ff0e::1:2:3 -b 127.0.0.1
 
 say 'the same through the API'
 run "$VERBCAST_BUILD/tests/apps/bin/join_refusals"

@@ -8,7 +8,9 @@ site_begin
 site_keep
 suite=$VERBCAST_SOURCE/build/pyverbs
 [ -e "$suite/tests/run_tests.py" ] || skip 'no pyverbs tests here; scripts/bootstrap test brings them'
-python3 -c 'import pyverbs.device' 2>/dev/null || skip 'python3-pyverbs is not installed'
+# The system's, which has the package, and not what may stand before it in PATH.
+python=/usr/bin/python3
+$python -c 'import pyverbs.device' 2>/dev/null || skip 'python3-pyverbs is not installed'
 
 multicast=tests.test_rdmacm.CMTestCase.test_rdmacm_async
 cd "$suite" || exit 1
@@ -20,7 +22,7 @@ suite()
 
 	shift 2
 	say "$name"
-	start "$name" python3 tests/run_tests.py -v "$@"
+	start "$name" $python tests/run_tests.py -v "$@"
 	ended "$name" 60
 	# unittest reports on its standard error.
 	ran=$(sed -n 's/^Ran \([0-9]*\) tests\? in .*/\1/p' "$site_work/$name.err")

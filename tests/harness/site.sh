@@ -190,8 +190,8 @@ ended()
 {
 	local name=$1 want=${3:-0}
 
-	within "$2" gone "$name" || fail "$name has not ended within $2 s"
-	wait "${site_pid[$name]}"
+	within "$2" gone "$name" 2>/dev/null || fail "$name has not ended within $2 s"
+	wait "${site_pid[$name]}" 2>/dev/null
 	site_status[$name]=$?
 	unset "site_pid[$name]"
 	[ "${site_status[$name]}" = "$want" ] ||

@@ -77,7 +77,7 @@ static void a_node_lists_its_devices_in_order(void **state)
 	assert_ptr_equal(ib_node_device(f->node, 1), &second.ib);
 	assert_null(ib_node_device(f->node, 2));
 	assert_null(ib_node_device(f->node, UINT32_MAX));
-	assert_int_equal(ib_device_index(&second.ib), 1);
+	assert_int_equal(ib_device_id(&second.ib), 1);
 	assert_string_equal(ib_device_name(&second.ib), "fake1");
 	assert_string_equal(ib_node_name(f->node), "here");
 	assert_int_equal(ib_node_index(f->node), 7);

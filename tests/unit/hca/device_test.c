@@ -181,7 +181,7 @@ static void a_wrong_configuration_makes_no_device(void **state)
 	struct hca_device *device;
 	struct hca_device_config config = w->config;
 
-	config.gid_count = HCA_GIDS_MAX + 1;
+	config.link.gid_count = HCA_GIDS_MAX + 1;
 	assert_int_equal(hca_device_create(w->node, &config, &device), -EINVAL);
 	config = w->config;
 	config.name = "";
@@ -193,7 +193,7 @@ static void a_wrong_configuration_makes_no_device(void **state)
 	config.port_index = SHM_PORTS_MAX;
 	assert_int_equal(hca_device_create(w->node, &config, &device), -EINVAL);
 	config = w->config;
-	config.netdev = "sixteen-letters-";
+	config.link.netdev = "sixteen-letters-";
 	assert_int_equal(hca_device_create(w->node, &config, &device), -EINVAL);
 	world_boot(w);
 	assert_int_equal(hca_device_create(w->node, &w->config, &device), -EEXIST);

@@ -31,6 +31,7 @@ struct world {
 	struct ib_device *ib;
 	struct world_left members_left[WORLD_LEFT], qps_left[WORLD_LEFT];
 	unsigned int member_count_left, qp_count_left;
+	unsigned int unused; /* how often the device said so */
 };
 
 /* A process: its context, and what its queue pairs stand on. */
@@ -69,8 +70,13 @@ static inline void world_qp_left(void *arg, struct ib_device *device, uint32_t s
 		(struct world_left){ .slot = slot, .qpn = qpn, .counters = counters };
 }
 
-static const struct hca_device_ops world_device_ops = { world_member_left,
-							world_qp_left };
+static inline void world_unused(void *arg, struct ib_device *device)
+{
+	((struct world *)arg)->unused++;
+}
+
+static const struct hca_device_ops world_device_ops = { world_member_left, world_qp_left,
+							world_unused };
 
 static const struct hca_gid world_gids[] = {
 	{ { .raw = { [10] = 0xff, 0xff, 127, 0, 0, 1 } }, IB_GID_TYPE_ROCE_UDP_ENCAP, 1 },
@@ -97,9 +103,7 @@ static inline void world_prepare(struct world *w)
 		.site_device = WORLD_DEVICE,
 		.port_index = WORLD_PORT,
 		.guid = hca_guid(1, 0),
-		.netdev = "lo",
-		.gids = world_gids,
-		.gid_count = 2,
+		.link = { .netdev = "lo", .gids = world_gids, .gid_count = 2 },
 		.ops = &world_device_ops,
 		.arg = w,
 	};

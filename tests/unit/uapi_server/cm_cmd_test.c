@@ -244,7 +244,7 @@ static void bind_answers_where_the_id_stands(void **state)
 
 	assert_int_equal(bind_id(&f->clients[0], id, &route), 0);
 	assert_int_equal(route.bound, 1);
-	assert_int_equal(route.index, 0);
+	assert_int_equal(route.device, 0);
 	assert_int_equal(route.port_num, 1);
 	assert_int_equal(route.src_length, sizeof(struct sockaddr_in));
 	assert_int_equal(route.dst_length, 0);

@@ -49,7 +49,7 @@ static int on_handle(struct fixture *f, uint16_t op, uint32_t handle)
 
 static void begin_on(struct fixture *f, uint32_t *context, uint32_t *pd, uint32_t *cq)
 {
-	struct uapi_open_device open = { .index = 0 };
+	struct uapi_open_device open = { .id = 0 };
 	struct uapi_create_cq create = { .cqe = 20 };
 	struct uapi_create_cq_reply cq_rep;
 	struct uapi_handle_reply rep;

@@ -52,7 +52,7 @@ static int call(struct uapi_client *c, uint16_t op, const void *request, void *r
 
 static int open_device(struct fixture *f, uint32_t index, uint32_t *ret)
 {
-	struct uapi_open_device req = { .index = index };
+	struct uapi_open_device req = { .id = index };
 	struct uapi_handle_reply rep;
 	int r = call(&f->client, UAPI_OPEN_DEVICE, &req, &rep, sizeof(rep));
 
