@@ -133,7 +133,7 @@ static int pop(struct engine_cq *cq, int n, struct ibv_wc *wc)
 	uint32_t sends = 0;
 	int i;
 
-	if (!atomic_load_explicit(&cq->count, memory_order_acquire))
+	if (!n || !atomic_load_explicit(&cq->count, memory_order_acquire))
 		return 0;
 	lock_take(&cq->lock);
 	for (i = 0; i < n && cq->head != cq->tail; i++) {
@@ -172,7 +172,8 @@ static int poll_engine(struct engine_cq *cq, int n, struct ibv_wc *wc)
 	e->rx.sink = NULL;
 	k = n - (int)cq->direct_left;
 	cq->direct_left = 0;
-	return k;
+	/* Errors met meanwhile are queued, behind what was written directly. */
+	return k + pop(cq, n - k, wc + k);
 }
 
 int engine_cq_poll(struct engine_cq *cq, int n, struct ibv_wc *wc)
