@@ -320,6 +320,7 @@ struct engine {
 	_Atomic uint32_t waiters; /* threads in engine_wait, about to sleep or asleep */
 	_Atomic bool wake_wanted; /* an event was raised under a lock */
 	_Atomic uint32_t polls;   /* turns run by polls; written under rx */
+	_Atomic uint32_t repairs; /* times that a re-check by time found something */
 
 	_Alignas(64) struct lock tx_lock;
 	struct tx tx; /* guarded by tx_lock */
@@ -361,8 +362,9 @@ void senders_collect(struct engine *e);
 bool sender_has_news(const struct sender *s);
 /* Under rx: one log that we follow and nobody rang for; repairs a lost bit. */
 void senders_visit_silent(struct engine *e);
-/* Under rx: all of them; true if one has something. */
-bool senders_visit_all(struct engine *e);
+/* No lock: all of them, for a sleeper whose time is up. Covers a sender that was stopped
+ * between setting its bit and waking us, and doorbells that somebody scribbled on. */
+void senders_recheck(struct engine *e);
 /* Under rx: its log was empty once more. It may fall silent, or its process be dead: true
  * when it left rx.active. */
 bool sender_idle(struct engine *e, struct sender *s);

@@ -37,14 +37,6 @@ static bool prepare(struct engine *e)
 	return sleep;
 }
 
-static void recheck(struct engine *e)
-{
-	lock_take(&e->rx_lock);
-	if (is_exact(e))
-		senders_visit_all(e);
-	lock_drop(&e->rx_lock);
-}
-
 static uint32_t polls_now(const struct engine *e)
 {
 	return atomic_load_explicit(&e->polls, memory_order_relaxed);
@@ -74,6 +66,11 @@ static bool program_polls(struct engine *e, uint32_t *quiet)
 	return false;
 }
 
+static int helper_sleep(struct engine *e, uint32_t seen)
+{
+	return shm_doorbell_sleep(e->doorbell, SHM_SLEEPER_HELPER, seen, ENGINE_RECHECK_MS);
+}
+
 static void *helper_main(void *arg)
 {
 	struct engine *e = arg;
@@ -88,10 +85,8 @@ static void *helper_main(void *arg)
 			while (engine_turn_and_map(e) && !stopping(e))
 				;
 		done = kicks;
-		if (prepare(e) &&
-		    shm_doorbell_sleep(e->doorbell, SHM_SLEEPER_HELPER, seen,
-				       ENGINE_RECHECK_MS) == -ETIMEDOUT)
-			recheck(e);
+		if (prepare(e) && helper_sleep(e, seen) == -ETIMEDOUT && is_exact(e))
+			senders_recheck(e);
 	}
 	return NULL;
 }

@@ -210,7 +210,7 @@ void senders_visit_silent(struct engine *e)
 	}
 }
 
-bool senders_visit_all(struct engine *e)
+static bool visit_all(struct engine *e)
 {
 	bool found = false;
 
@@ -222,7 +222,15 @@ bool senders_visit_all(struct engine *e)
 		activate(e, s);
 		found = true;
 	}
-	return found || senders_any_wanted(e);
+	return found;
+}
+
+void senders_recheck(struct engine *e)
+{
+	lock_take(&e->rx_lock);
+	if (visit_all(e))
+		atomic_fetch_add_explicit(&e->repairs, 1, memory_order_relaxed);
+	lock_drop(&e->rx_lock);
 }
 
 /* -- the daemon's part --------------------------------------------------------------- */

@@ -57,15 +57,6 @@ static void leave(struct engine *e)
 	engine_settle(e);
 }
 
-/* Now and then look at every log: covers a sender that was stopped between setting its
- * bit and waking us, and doorbells that somebody scribbled on. */
-static void recheck(struct engine *e)
-{
-	lock_take(&e->rx_lock);
-	senders_visit_all(e);
-	lock_drop(&e->rx_lock);
-}
-
 static int sleep_once(struct engine *e, uint32_t seen, int timeout_ms)
 {
 	int r = 0;
@@ -73,7 +64,7 @@ static int sleep_once(struct engine *e, uint32_t seen, int timeout_ms)
 	if (prepare(e))
 		r = shm_doorbell_sleep(e->doorbell, SHM_SLEEPER_WAITER, seen, timeout_ms);
 	if (r == -ETIMEDOUT)
-		recheck(e);
+		senders_recheck(e);
 	engine_turn_and_map(e);
 	leave(e);
 	return r;
