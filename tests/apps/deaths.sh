@@ -23,11 +23,11 @@ left()
 	[ "$(group_members $group "select(.pid == $1) | .state")" = left ]
 }
 
-start survivor mckey -m $group -b 127.0.0.1 -C 4000
+start survivor mckey -m $group -b 127.0.0.1 -C 16000
 start victim $member -m $group -r 16000 -S 100
 survivor=$(pid survivor) victim=$(pid victim)
 wait_for 10 'both are members' members_are $group 2
-start sender $member -m $group -s 100000 -S 100 -i 200
+start sender $member -m $group -s 1000000 -S 100 -i 1000
 sender=$(pid sender)
 wait_for 20 'the victim has heard something' at_least "$victim" 100
 
@@ -42,12 +42,12 @@ say 'a sender dies'
 killed sender
 wait_for 5 'the dead sender has left' left "$sender"
 have=$(delivered $group "$survivor")
-[ "$have" -lt 4000 ] || fail 'the sender died too late to show anything'
-start next mckey -m $group -b 127.0.0.1 -s -C 4000
+[ "$have" -lt 16000 ] || fail 'the sender died too late to show anything'
+start next mckey -m $group -b 127.0.0.1 -s -C 16000
 ended next 30
 ended survivor 30
 quiet survivor next
-[ "$(delivered $group "$survivor")" = 4000 ] || fail 'the survivor has not got 4000'
+[ "$(delivered $group "$survivor")" = 16000 ] || fail 'the survivor has not got 16000'
 
 say 'a parent dies whose child keeps every descriptor'
 group=239.1.8.2
