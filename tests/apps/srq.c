@@ -205,7 +205,6 @@ static int post(struct world *w, uint64_t wr_id)
 	return post_bytes(w, wr_id, BUFFER);
 }
 
-/* Unsignalled but for every so many, so that the send queue does not fill. */
 static void send_number(struct world *w, uint32_t number, uint32_t bytes)
 {
 	char *from = w->memory + DEPTH * BUFFER;

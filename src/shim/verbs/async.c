@@ -18,6 +18,7 @@
 #include "context.h"
 #include "cq.h"
 #include "qp.h"
+#include "srq.h"
 
 struct async_event {
 	struct list link;
@@ -78,6 +79,11 @@ static bool event_is_of_cq(enum ibv_event_type type)
 	return type == IBV_EVENT_CQ_ERR;
 }
 
+static bool event_is_of_srq(enum ibv_event_type type)
+{
+	return type == IBV_EVENT_SRQ_LIMIT_REACHED || type == IBV_EVENT_SRQ_ERR;
+}
+
 static bool event_is_of_qp(enum ibv_event_type type)
 {
 	switch (type) {
@@ -98,7 +104,8 @@ static bool event_is_of_qp(enum ibv_event_type type)
 static bool event_is_of(const struct ibv_async_event *e, const void *object)
 {
 	return (event_is_of_qp(e->event_type) && e->element.qp == object) ||
-	       (event_is_of_cq(e->event_type) && e->element.cq == object);
+	       (event_is_of_cq(e->event_type) && e->element.cq == object) ||
+	       (event_is_of_srq(e->event_type) && e->element.srq == object);
 }
 
 void async_forget(struct device_context *c, const void *object)
@@ -131,6 +138,8 @@ static bool async_take(struct async_queue *q, struct ibv_async_event *ret)
 			qp_of(ret->element.qp)->events_fetched++;
 		else if (event_is_of_cq(ret->event_type))
 			cq_of(ret->element.cq)->async_fetched++;
+		else if (event_is_of_srq(ret->event_type))
+			srq_of(ret->element.srq)->events_fetched++;
 		quiet_if_empty_locked(q);
 	}
 	pthread_mutex_unlock(&q->lock);
@@ -172,5 +181,12 @@ VC_EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
 		cq->async_events_completed++;
 		pthread_cond_broadcast(&cq->cond);
 		pthread_mutex_unlock(&cq->mutex);
+	} else if (event_is_of_srq(event->event_type)) {
+		struct ibv_srq *srq = event->element.srq;
+
+		pthread_mutex_lock(&srq->mutex);
+		srq->events_completed++;
+		pthread_cond_broadcast(&srq->cond);
+		pthread_mutex_unlock(&srq->mutex);
 	}
 }

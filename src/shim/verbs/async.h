@@ -18,7 +18,7 @@ struct device_context;
 struct async_queue {
 	int fd; /* eventfd, the context's async_fd */
 	pthread_mutex_t
-		lock; /* guards the rest, and each QP's and CQ's count of fetched events */
+		lock; /* guards the rest, and each object's count of fetched events */
 	struct list events;
 	bool signalled; /* the descriptor is readable */
 };
@@ -29,7 +29,8 @@ void async_fini(struct async_queue *q);
 /* Takes a lock of its own, allocates; where there is no memory the event is lost. */
 void async_push(struct device_context *c, const struct ibv_async_event *event);
 
-/* Drop the events of an object that is being destroyed (`object`: ibv_qp or ibv_cq). */
+/* Drop the events of an object that is being destroyed (`object`: ibv_qp, ibv_cq
+ * or ibv_srq). */
 void async_forget(struct device_context *c, const void *object);
 
 #endif

@@ -12,6 +12,7 @@
 #include "cq.h"
 #include "process_priv.h"
 #include "qp.h"
+#include "srq.h"
 
 static void close_all(const int *fds, unsigned int n)
 {
@@ -86,6 +87,11 @@ static void async_event(void *arg, enum ibv_event_type event, void *context)
 
 		e.element.cq = cq_public(cq);
 		async_push(context_of(cq->ex.context), &e);
+	} else if (event == IBV_EVENT_SRQ_LIMIT_REACHED) {
+		struct verbs_srq *srq = context;
+
+		e.element.srq = &srq->ibv;
+		async_push(context_of(srq->ibv.context), &e);
 	} else {
 		struct verbs_qp *qp = context;
 

@@ -12,6 +12,7 @@
 #include "cq.h"
 #include "port.h"
 #include "qp.h"
+#include "srq.h"
 
 static struct ibv_mw *no_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
@@ -25,13 +26,6 @@ static int no_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *
 
 static int no_dealloc_mw(struct ibv_mw *mw)
 {
-	return EOPNOTSUPP;
-}
-
-static int no_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
-			    struct ibv_recv_wr **bad_wr)
-{
-	*bad_wr = wr;
 	return EOPNOTSUPP;
 }
 
@@ -92,7 +86,7 @@ static void fill_classic(struct ibv_context_ops *ops)
 		._compat_modify_srq = no_compat,
 		._compat_query_srq = no_compat,
 		._compat_destroy_srq = no_compat,
-		.post_srq_recv = no_post_srq_recv,
+		.post_srq_recv = srq_post_recv,
 		._compat_create_qp = no_compat,
 		._compat_query_qp = no_compat,
 		._compat_modify_qp = no_compat,
@@ -115,5 +109,6 @@ void context_fill_ops(struct verbs_context *v)
 	v->create_cq_ex = cq_create_ex;
 	v->query_device_ex = query_device_ex;
 	v->create_qp_ex = qp_create_ex;
+	v->create_srq_ex = srq_create_ex;
 	v->close_xrcd = no_close_xrcd; /* ibv_close_xrcd does not look */
 }

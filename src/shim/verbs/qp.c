@@ -10,6 +10,7 @@
 #include "context.h"
 #include "cq.h"
 #include "qp.h"
+#include "srq.h"
 
 #define CREATE_MASK_KNOWN                                      \
 	(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | \
@@ -49,6 +50,7 @@ static int ask_daemon(struct process *p, const struct ibv_qp_init_attr_ex *attr,
 		.pd = attr->pd->handle,
 		.send_cq = cq_handle(attr->send_cq),
 		.recv_cq = cq_handle(attr->recv_cq),
+		.srq = attr->srq ? attr->srq->handle : 0,
 		.qp_type = attr->qp_type,
 		.create_flags = attr->create_flags,
 		.sq_sig_all = attr->sq_sig_all,
@@ -69,6 +71,7 @@ static int open_engine(struct verbs_qp *qp, struct device_context *c,
 		.pd = attr->pd->handle,
 		.send_cq = cq_of(attr->send_cq)->engine,
 		.recv_cq = cq_of(attr->recv_cq)->engine,
+		.srq = attr->srq ? srq_of(attr->srq)->engine : NULL,
 		.cap = qp->cap,
 		.sq_sig_all = attr->sq_sig_all,
 		.block_self_multicast =
@@ -92,6 +95,7 @@ static void public_init(struct verbs_qp *qp, struct ibv_context *context,
 	ibv->pd = attr->pd;
 	ibv->send_cq = attr->send_cq;
 	ibv->recv_cq = attr->recv_cq;
+	ibv->srq = attr->srq;
 	ibv->handle = rep->handle;
 	ibv->qp_num = rep->qpn;
 	ibv->state = IBV_QPS_RESET;
@@ -131,6 +135,7 @@ static int qp_open(struct verbs_qp *qp, struct ibv_context *context,
 	if (r < 0)
 		goto destroy_batch;
 	qp->process = process_ref(c->process);
+	srq_use(attr->srq);
 	context_adopt(context, &qp->object, qp_orphan);
 	return 0;
 
@@ -146,7 +151,7 @@ release:
 static int check_create(struct ibv_context *context,
 			const struct ibv_qp_init_attr_ex *attr)
 {
-	if (attr->comp_mask & ~(uint32_t)CREATE_MASK_KNOWN || attr->srq)
+	if (attr->comp_mask & ~(uint32_t)CREATE_MASK_KNOWN)
 		return -EOPNOTSUPP;
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd ||
 	    attr->pd->context != context)
@@ -156,6 +161,8 @@ static int check_create(struct ibv_context *context,
 	if (attr->qp_type != IBV_QPT_UD)
 		return -EOPNOTSUPP;
 	if (!attr->send_cq || !attr->recv_cq)
+		return -EINVAL;
+	if (attr->srq && attr->srq->context != context)
 		return -EINVAL;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 		return qp_batch_check(attr->qp_type, attr->send_ops_flags);
@@ -323,6 +330,7 @@ VC_EXPORT int ibv_destroy_qp(struct ibv_qp *ibv)
 		async_forget(context_of(ibv->context), ibv);
 		wait_acks(qp);
 	}
+	srq_unuse(ibv->srq);
 	qp_attachments_forget(qp);
 	qp_batch_destroy(qp);
 	pthread_mutex_destroy(&qp->lock);
