@@ -10,6 +10,7 @@
  *   resolve.c    destinations and routes
  *   multicast.c  join and leave
  *   qp.c         queue pairs and their automatic completion queues
+ *   srq.c        shared receive queues
  *   device.c     contexts and default protection domains
  *   endpoint.c   rdma_create_ep and rdma_destroy_ep
  *   addrinfo.c   rdma_getaddrinfo
