@@ -380,6 +380,16 @@ int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 	return 0;
 }
 
-void rdma_destroy_srq(struct rdma_cm_id *id)
+struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
+	struct ibv_srq *srq = object(sizeof(*srq));
+
+	srq->context = pd->context;
+	srq->pd = pd;
+	return srq;
+}
+
+int ibv_destroy_srq(struct ibv_srq *srq)
+{
+	return release(srq);
 }
