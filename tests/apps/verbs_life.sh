@@ -2,6 +2,8 @@
 # The objects of libibverbs over their lives; and over that of verbcastd.
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
+# A child of several threads starts threads here, which the sanitizer would not have.
+export TSAN_OPTIONS=${TSAN_OPTIONS:+$TSAN_OPTIONS:}die_after_fork=0
 life=$VERBCAST_BUILD/tests/apps/bin/verbs_life
 
 run "$life"
