@@ -146,6 +146,11 @@ static bool anybody(const uint64_t words[SHM_SLOT_WORDS])
 	return false;
 }
 
+static bool is_awaited(const struct slots *s, uint32_t asking, uint32_t slot)
+{
+	return s->slot[slot].awaited[asking / 64] >> asking % 64 & 1;
+}
+
 /* `asking` has nothing more to read from `slot`. */
 static void answered(struct slots *s, uint32_t asking, uint32_t slot)
 {
@@ -265,6 +270,9 @@ int slots_map_peer(struct slots *s, uint32_t asking, uint32_t slot, struct uapi_
 	if (slot >= SHM_SLOTS_MAX)
 		return -EINVAL;
 	if (state_of(s, slot) == SHM_SLOT_FREE)
+		return -ENOENT;
+	/* Whoever has read a dead one's log would read it again from its oldest datagram. */
+	if (state_of(s, slot) == SHM_SLOT_DEAD && !is_awaited(s, asking, slot))
 		return -ENOENT;
 	*ret = (struct uapi_peer){
 		.incarnation = incarnation_of(s, slot),

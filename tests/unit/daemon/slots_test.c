@@ -134,7 +134,7 @@ static void without_a_log_the_slot_is_free_at_once(void **state)
 
 static void the_living_are_kicked_and_the_log_stays_until_all_answered(void **state)
 {
-	struct uapi_process dead = open_one(), a = open_one(), b = open_one();
+	struct uapi_process dead = open_one(), a = open_one(), b = open_one(), late;
 	struct uapi_peer peer;
 
 	publish(&dead);
@@ -148,6 +148,12 @@ static void the_living_are_kicked_and_the_log_stays_until_all_answered(void **st
 	assert_true(peer.log_fd >= 0);
 	assert_int_equal(peer.doorbell_fd, -1);
 	assert_int_equal(slots_drained(w.slots, a.slot, dead.slot, dead.incarnation), 0);
+	assert_int_equal(state_of(dead.slot), SHM_SLOT_DEAD);
+	/* Nobody gets it twice, nor one who came after the death. */
+	assert_int_equal(slots_map_peer(w.slots, a.slot, dead.slot, &peer), -ENOENT);
+	late = open_one();
+	assert_int_equal(slots_map_peer(w.slots, late.slot, dead.slot, &peer), -ENOENT);
+	slots_close(w.slots, late.slot);
 	assert_int_equal(slots_drained(w.slots, a.slot, dead.slot, dead.incarnation), 0);
 	assert_int_equal(state_of(dead.slot), SHM_SLOT_DEAD);
 	/* Of an earlier life: does not count. */
