@@ -26,6 +26,7 @@ int engine_ah_create(struct engine *e, uint32_t pd, uint32_t port_index,
 	ah->pd = pd;
 	ah->port_index = port_index;
 	ah->src_gid = port_index << 8 | attr->grh.sgid_index;
+	ah->src_serial = gid_serial(e->tables, ah->src_gid);
 	ah->hop_limit = attr->grh.hop_limit;
 	ah->traffic_class = attr->grh.traffic_class;
 	ah->sl = attr->sl;
@@ -86,6 +87,9 @@ static void resolve_unicast(struct engine *e, struct engine_ah *ah)
 	uint32_t type = t->ports[ah->port_index].gids[ah->src_gid & 0xff].type;
 	int best = 0;
 
+	ah->looked = true;
+	ah->ports_generation =
+		atomic_load_explicit(&t->h.ports_generation, memory_order_acquire);
 	ah->dst_gid = SHM_NONE;
 	for (uint32_t p = 0; p < SHM_PORTS_MAX; p++) {
 		int index, close = closeness(t, ah->port_index, p);
@@ -98,8 +102,7 @@ static void resolve_unicast(struct engine *e, struct engine_ah *ah)
 		best = close;
 		ah->dst_gid = p << 8 | (uint32_t)index;
 		ah->dst_device = t->ports[p].device;
-		ah->dst_serial = atomic_load_explicit(&t->ports[p].gids[index].valid,
-						      memory_order_acquire);
+		ah->dst_serial = gid_serial(t, ah->dst_gid);
 	}
 }
 

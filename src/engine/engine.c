@@ -9,6 +9,8 @@
 
 #include "engine/engine_priv.h"
 
+#define DEVICE_ANY UINT32_MAX
+
 static void engine_free(struct engine *e)
 {
 	attachments_fini(e);
@@ -95,26 +97,33 @@ void engine_abandon(struct engine *e)
 	free(e);
 }
 
-static void fail_locked(struct engine *e)
+static void fail_locked(struct engine *e, uint32_t device)
 {
 	for (unsigned int i = 0; i < ENGINE_QP_BUCKETS; i++) {
 		list_for_each(pos, &e->qps[i]) {
 			struct engine_qp *qp = container_of(pos, struct engine_qp, link);
 
+			if (device != DEVICE_ANY && qp->config.device != device)
+				continue;
 			if (qp_state(qp) != IBV_QPS_RESET)
 				qp_fail(qp);
 		}
 	}
 }
 
-void engine_fail(struct engine *e)
+void engine_fail_device(struct engine *e, uint32_t device)
 {
-	atomic_store_explicit(&e->failed, true, memory_order_release);
 	lock_take(&e->tx_lock);
 	lock_take(&e->rx_lock);
-	fail_locked(e);
+	fail_locked(e, device);
 	lock_drop(&e->rx_lock);
 	lock_drop(&e->tx_lock);
 	engine_settle(e);
 	engine_wake(e);
+}
+
+void engine_fail(struct engine *e)
+{
+	atomic_store_explicit(&e->failed, true, memory_order_release);
+	engine_fail_device(e, DEVICE_ANY);
 }

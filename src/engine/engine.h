@@ -89,6 +89,10 @@ void engine_abandon(struct engine *engine);
 /* The daemon is gone: every queue pair goes to ERR and is flushed, posts are refused. */
 void engine_fail(struct engine *engine);
 
+/* One device is gone: the same for its queue pairs, but that posting goes on being
+ * flushed, as in ERR. */
+void engine_fail_device(struct engine *engine, uint32_t device);
+
 /* One turn over everything that has something for us. Returns the number of datagrams
  * looked at. Used by the helper, by waiters and by tests; polling does it by itself. */
 unsigned int engine_turn(struct engine *engine);

@@ -278,7 +278,8 @@ struct tx {
 
 /*
  * Created and destroyed by the caller. The cache is guarded by tx and is true while the
- * generation is the entry's (multicast) or the serial the GID's (unicast).
+ * generation is the entry's (multicast) or the serial the GID's (unicast); that nobody
+ * is there, while no port and no group has changed.
  */
 struct engine_ah {
 	uint64_t generation;        /* of the entry; 0: look it up */
@@ -286,16 +287,19 @@ struct engine_ah {
 	uint32_t entry;             /* SHM_NONE: none */
 	uint32_t words_used;        /* a bit a word of words that is not zero */
 	uint32_t src_gid;           /* port index << 8 | GID index */
+	uint32_t src_serial;        /* of that GID table entry at creation */
 	uint32_t pd;
 	uint8_t hop_limit, traffic_class, sl;
 	bool multicast;
+	bool looked;     /* unicast: not so before the first look */
 	bool members;    /* the entry has any */
 	bool incomplete; /* a member's memory could not be had: try again some time */
 	uint8_t skips;   /* posts since */
 	uint64_t words[SHM_SLOT_WORDS]; /* the processes to ring: members that we know */
 
-	uint32_t dst_gid;    /* unicast: as src_gid; SHM_NONE: no port has it */
-	uint32_t dst_serial; /* of that GID table entry */
+	uint32_t ports_generation; /* unicast: at which no port had it */
+	uint32_t dst_gid;          /* unicast: as src_gid; SHM_NONE: no port has it */
+	uint32_t dst_serial;       /* of that GID table entry */
 	uint32_t dst_device;
 	uint32_t port_index;
 	uint8_t dgid[16];
@@ -460,6 +464,12 @@ static inline bool tx_at_gate(const struct tx *tx, uint32_t rest)
 	return tx->head >= tx->gate_head || tx_rest_at(tx, rest) + rest > tx->gate_bytes;
 }
 
+static inline uint32_t gid_serial(const struct shm_tables *t, uint32_t ref)
+{
+	return atomic_load_explicit(&t->ports[ref >> 8].gids[ref & 0xff].valid,
+				    memory_order_acquire);
+}
+
 /* ah.c: under tx. True: the cache is true; false: it was made true, but tx was dropped
  * meanwhile. */
 bool ah_resolve_slow(struct engine *e, struct engine_ah *ah);
@@ -467,11 +477,12 @@ static inline bool ah_is_true(const struct engine *e, const struct engine_ah *ah
 {
 	const struct shm_tables *t = e->tables;
 
+	if (unlikely(!ah->multicast && ah->dst_gid == SHM_NONE))
+		return ah->looked &&
+		       atomic_load_explicit(&t->h.ports_generation,
+					    memory_order_acquire) == ah->ports_generation;
 	if (unlikely(!ah->multicast))
-		return ah->dst_gid != SHM_NONE &&
-		       atomic_load_explicit(
-			       &t->ports[ah->dst_gid >> 8].gids[ah->dst_gid & 0xff].valid,
-			       memory_order_acquire) == ah->dst_serial;
+		return gid_serial(t, ah->dst_gid) == ah->dst_serial;
 	if (unlikely(ah->entry == SHM_NONE))
 		return atomic_load_explicit(&t->h.groups_generation,
 					    memory_order_acquire) ==

@@ -56,12 +56,6 @@ static uint32_t gid_read(const struct shm_tables *t, uint32_t ref, uint8_t gid[1
 	return serial;
 }
 
-static uint32_t gid_serial(const struct shm_tables *t, uint32_t ref)
-{
-	return atomic_load_explicit(&t->ports[ref >> 8].gids[ref & 0xff].valid,
-				    memory_order_relaxed);
-}
-
 struct flow_key {
 	uint64_t dst; /* attachment serial, or 1 << 63 | dst_gid */
 	uint32_t src_gid;

@@ -110,6 +110,20 @@ static uint32_t port_mtu(const struct engine_qp *qp)
 	return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128u << mtu : ENGINE_MTU_MAX;
 }
 
+/* What must be for a datagram to leave the port; states other than down are not a
+ * sender's business. */
+static enum drop_reason check_port(const struct engine *e, const struct engine_ah *ah)
+{
+	const struct shm_port *port = &e->tables->ports[ah->port_index];
+
+	if (unlikely(atomic_load_explicit(&port->state, memory_order_relaxed) ==
+		     IBV_PORT_DOWN))
+		return DROP_PORT_DOWN;
+	if (unlikely(gid_serial(e->tables, ah->src_gid) != ah->src_serial))
+		return DROP_NO_SOURCE;
+	return DROP_NONE;
+}
+
 /* -- where it goes ------------------------------------------------------------------- */
 
 static bool resolve(struct engine *e, struct engine_ah *ah)
@@ -123,13 +137,23 @@ static bool resolve(struct engine *e, struct engine_ah *ah)
 	return ah_resolve_slow(e, ah);
 }
 
+/* Why nobody gets it: who is not on this machine may be behind the port's network. */
+static enum drop_reason nobody(const struct engine *e, const struct engine_ah *ah,
+			       enum drop_reason reason)
+{
+	const struct shm_port *port = &e->tables->ports[ah->port_index];
+	uint32_t flags = atomic_load_explicit(&port->flags, memory_order_relaxed);
+
+	return flags & SHM_PORT_NETWORK ? DROP_WIRE_OFF : reason;
+}
+
 /* The reason not to send, or DROP_NONE. */
-static enum drop_reason route_multicast(struct tx *tx, struct tx_datagram *d)
+static enum drop_reason route_multicast(struct engine *e, struct tx_datagram *d)
 {
 	if (unlikely(d->ah->entry == SHM_NONE))
-		return DROP_NO_GROUP;
+		return nobody(e, d->ah, DROP_NO_GROUP);
 	if (unlikely(!d->ah->members))
-		return DROP_NO_MEMBER;
+		return nobody(e, d->ah, DROP_NO_MEMBER);
 	d->entry = d->ah->entry;
 	return DROP_NONE;
 }
@@ -137,7 +161,7 @@ static enum drop_reason route_multicast(struct tx *tx, struct tx_datagram *d)
 static enum drop_reason route_unicast(struct engine *e, struct tx_datagram *d)
 {
 	if (d->ah->dst_gid == SHM_NONE)
-		return DROP_NO_ROUTE;
+		return nobody(e, d->ah, DROP_NO_ROUTE);
 	if (d->dst_qpn == MULTICAST_QPN)
 		return DROP_NO_QP;
 	d->entry = shm_qp_find(e->tables, d->ah->dst_device, d->dst_qpn);
@@ -209,7 +233,7 @@ static int send_datagram(struct engine_qp *qp, const struct ibv_send_wr *wr,
 	}
 	if (unlikely(!resolve(e, ah)))
 		return SEND_AGAIN;
-	reason = ah->multicast ? route_multicast(tx, &d) : route_unicast(e, &d);
+	reason = ah->multicast ? route_multicast(e, &d) : route_unicast(e, &d);
 	if (unlikely(reason != DROP_NONE))
 		return drop(qp, wr, reason, bytes);
 	if (d.flags & SHM_LOG_UNICAST) {
@@ -234,6 +258,7 @@ int send_execute(struct engine_qp *qp, const struct ibv_send_wr *wr)
 {
 	struct engine_ah *ah = ((struct engine_verbs_ah *)wr->wr.ud.ah)->engine;
 	uint64_t bytes = sges_bytes(wr);
+	enum drop_reason reason;
 
 	if (unlikely(ah->pd != qp->config.pd)) {
 		send_error(qp, wr, IBV_WC_LOC_QP_OP_ERR);
@@ -246,6 +271,9 @@ int send_execute(struct engine_qp *qp, const struct ibv_send_wr *wr)
 	/* Nothing is sent, and that is a success (spec/kernel 4.2). */
 	if (unlikely(bytes > port_mtu(qp)))
 		return drop(qp, wr, DROP_TOO_LONG, (uint32_t)bytes);
+	reason = check_port(qp->engine, ah);
+	if (unlikely(reason != DROP_NONE))
+		return drop(qp, wr, reason, (uint32_t)bytes);
 	return send_datagram(qp, wr, ah, (uint32_t)bytes);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "hca/hca_priv.h"
+#include "wire/mtu.h"
 
 /* 0 and 1 are the special queue pairs, 0xffffff is multicast; the low ones are left out
  * so that a number taken for an index shows. */
@@ -48,6 +49,14 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr)
 	return 0;
 }
 
+static void unused(struct ib_device *ib)
+{
+	const struct hca_device *dev = to_hca_device(ib);
+
+	if (dev->ops && dev->ops->unused)
+		dev->ops->unused(dev->arg, ib);
+}
+
 static int describe_device(struct ib_device *ib, struct ib_device_info *info)
 {
 	const struct hca_device *dev = to_hca_device(ib);
@@ -85,6 +94,7 @@ static const struct ib_device_ops device_ops = {
 	.destroy_qp = hca_destroy_qp,
 	.attach_mcast = hca_attach_mcast,
 	.detach_mcast = hca_detach_mcast,
+	.unused = unused,
 	.describe_device = describe_device,
 	.describe_qp = hca_describe_qp,
 	.describe_mcast = hca_describe_mcast,
@@ -102,16 +112,24 @@ uint64_t hca_guid(uint64_t site_seed, uint32_t n)
 		       ((n + 1) & 0xffff));
 }
 
+static int check_link(const struct hca_port_link *link)
+{
+	if (link->netdev &&
+	    strlen(link->netdev) >= sizeof(((struct hca_device *)0)->netdev))
+		return -EINVAL;
+	if (link->mtu < 0 || link->mtu > MTU_ENUM_4096)
+		return -EINVAL;
+	return link->gid_count > HCA_GIDS_MAX ? -EINVAL : 0;
+}
+
 static int check_config(const struct hca_device_config *config)
 {
 	if (!config->name[0] ||
 	    strlen(config->name) >= sizeof(((struct ib_device *)0)->name))
 		return -EINVAL;
-	if (config->netdev && strlen(config->netdev) >= 16)
+	if (config->port_index >= SHM_PORTS_MAX || !config->guid)
 		return -EINVAL;
-	if (config->gid_count > HCA_GIDS_MAX || config->port_index >= SHM_PORTS_MAX)
-		return -EINVAL;
-	return config->guid ? 0 : -EINVAL;
+	return check_link(&config->link);
 }
 
 static void take_config(struct hca_device *dev, const struct hca_device_config *config)
@@ -122,6 +140,7 @@ static void take_config(struct hca_device *dev, const struct hca_device_config *
 	dev->ib.node_guid = config->guid;
 	dev->ib.phys_port_cnt = 1;
 	dev->ib.num_comp_vectors = 1;
+	dev->ib.place = config->place;
 	dev->site = config->site;
 	dev->path = config->path;
 	dev->ops = config->ops;
@@ -129,8 +148,6 @@ static void take_config(struct hca_device *dev, const struct hca_device_config *
 	dev->limits = config->limits;
 	dev->site_device = config->site_device;
 	dev->port_index = config->port_index;
-	if (config->netdev)
-		strcpy(dev->netdev, config->netdev);
 	list_init(&dev->group_list);
 }
 
@@ -156,14 +173,15 @@ int hca_device_create(struct ib_node *node, const struct hca_device_config *conf
 	r = hash_init(&dev->members);
 	if (r < 0)
 		goto fini_groups;
+	hca_port_publish(dev, node, config);
 	r = ib_register_device(&dev->ib, node);
 	if (r < 0)
-		goto fini_members;
-	hca_port_publish(dev, config);
+		goto unpublish_port;
 	*ret = dev;
 	return 0;
 
-fini_members:
+unpublish_port:
+	hca_port_unpublish(dev);
 	hash_fini(&dev->members);
 fini_groups:
 	hash_fini(&dev->groups);
@@ -174,16 +192,56 @@ free_device:
 	return r;
 }
 
+static void tell(struct hca_device *dev, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device = &dev->ib,
+		.element.port_num = 1,
+		.event = type,
+	};
+
+	ib_dispatch_event(&event);
+}
+
+int hca_device_follow(struct hca_device *dev, const struct hca_port_link *link)
+{
+	unsigned int changes;
+	int r;
+
+	r = check_link(link);
+	if (r < 0 || dev->ib.removed)
+		return -EINVAL;
+	changes = hca_port_follow(dev, link);
+	if (changes & HCA_PORT_GIDS)
+		tell(dev, IB_EVENT_GID_CHANGE);
+	if (changes & HCA_PORT_STATE)
+		tell(dev, link->down ? IB_EVENT_PORT_ERR : IB_EVENT_PORT_ACTIVE);
+	return 0;
+}
+
+/* The port goes first: who hears of the end finds nothing left of it. */
+void hca_device_remove(struct hca_device *dev)
+{
+	if (dev->ib.removed)
+		return;
+	hca_port_unpublish(dev);
+	/* Before anybody is told: who has opened it meanwhile looks at this then. */
+	atomic_fetch_add(&dev->site->tables->h.devices_generation, 1);
+	ib_remove_device(&dev->ib);
+}
+
 int hca_device_destroy(struct hca_device *dev)
 {
 	int r;
 
 	if (!dev)
 		return 0;
+	if (dev->ib.usecnt)
+		return -EBUSY;
+	hca_device_remove(dev);
 	r = ib_unregister_device(&dev->ib);
 	if (r < 0)
 		return r;
-	hca_port_unpublish(dev);
 	hash_fini(&dev->members);
 	hash_fini(&dev->groups);
 	hca_ids_fini(&dev->qpns);

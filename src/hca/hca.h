@@ -13,6 +13,7 @@
 #ifndef HCA_HCA_H
 #define HCA_HCA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -65,6 +66,20 @@ struct hca_device_ops {
 			    uint32_t slot, uint32_t qpn, uint32_t counters);
 	void (*qp_left)(void *arg, struct ib_device *device, uint32_t slot, uint32_t qpn,
 			uint32_t counters);
+	/* A removed device can be destroyed now, but not from in here. */
+	void (*unused)(void *arg, struct ib_device *device);
+};
+
+/* What a port is, as far as its interface decides. */
+struct hca_port_link {
+	const char *netdev;         /* "lo"; null: none */
+	const struct hca_gid *gids; /* at most HCA_GIDS_MAX, each but once */
+	unsigned int gid_count;
+	/* The first of the GIDs is the port's default one. It has place 0, which from
+	 * then on no other gets (Linux does so with the GID of the MAC address). */
+	bool default_gid;
+	bool down;
+	int mtu; /* enum; 0 is 4096 */
 };
 
 /* A device with one Ethernet (RoCE) port. Everything is copied but what is pointed to
@@ -72,13 +87,13 @@ struct hca_device_ops {
 struct hca_device_config {
 	struct hca_site *site;
 	const struct path *path;
-	const char *name;           /* "vroce0" */
-	uint32_t site_device;       /* its number among all devices of the site */
-	uint32_t port_index;        /* the place of its port in shm_tables.ports */
-	uint64_t guid;              /* network order; see hca_guid */
-	const char *netdev;         /* "lo"; null: none */
-	const struct hca_gid *gids; /* table from index 0 on; at most HCA_GIDS_MAX */
-	unsigned int gid_count;
+	const char *name;     /* "vroce0" */
+	uint32_t site_device; /* its number among all devices of the site */
+	uint32_t port_index;  /* the place of its port in shm_tables.ports */
+	uint32_t place;       /* in the device list */
+	uint64_t guid;        /* network order; see hca_guid */
+	bool network;         /* the interface is not just the machine's own */
+	struct hca_port_link link;
 	struct hca_limits limits;
 	const struct hca_device_ops *ops;
 	void *arg;
@@ -91,9 +106,15 @@ struct hca_device_config {
  * site whose seed (site_id, or a hash of its name) is given. */
 uint64_t hca_guid(uint64_t site_seed, uint32_t n);
 
-/* Creates it, writes its port into the tables, and registers it with the node. */
+/* Creates it, writes its port into the tables, and registers it with the node. Processes
+ * look for it when the tables' devices_generation has moved, which is the caller's to do. */
 int hca_device_create(struct ib_node *node, const struct hca_device_config *config,
 		      struct hca_device **ret);
+/* The interface has changed. The port's tables follow; who listens is told: of the state,
+ * and of changes of the GID table. -EINVAL: nothing was done. From the loop alone. */
+int hca_device_follow(struct hca_device *device, const struct hca_port_link *link);
+/* The interface is gone: ib_remove_device, and the port has no GIDs any more. */
+void hca_device_remove(struct hca_device *device);
 /* After all its users. -EBUSY: there are some yet, and nothing was done. */
 int hca_device_destroy(struct hca_device *device);
 struct ib_device *hca_device_ib(struct hca_device *device);

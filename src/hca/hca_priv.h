@@ -20,6 +20,7 @@ struct hca_site {
 	struct shm_tables *tables;
 	struct hca_ids keys; /* upper 24 bits of memory keys */
 	uint32_t key_serial;
+	uint32_t gid_serial; /* shm_gid_entry.valid of the youngest entry */
 	struct hca_process *processes[SHM_SLOTS_MAX];
 };
 
@@ -31,6 +32,7 @@ struct hca_device {
 	void *arg;
 	struct hca_limits limits;
 	uint32_t site_device, port_index;
+	bool has_default_gid;
 	char netdev[16];
 	struct hca_ids qpns;
 	struct hca_use use;
@@ -118,7 +120,16 @@ int hca_describe_mcast(struct ib_qp *qp, const union ib_gid *gid,
 		       struct ib_mcast_info *info);
 
 /* port.c */
-void hca_port_publish(struct hca_device *dev, const struct hca_device_config *config);
+/* What hca_port_follow has changed. */
+enum hca_port_change {
+	HCA_PORT_STATE = 1u << 0,
+	HCA_PORT_GIDS = 1u << 1,
+	HCA_PORT_MTU = 1u << 2,
+};
+
+void hca_port_publish(struct hca_device *dev, const struct ib_node *node,
+		      const struct hca_device_config *config);
+unsigned int hca_port_follow(struct hca_device *dev, const struct hca_port_link *link);
 void hca_port_unpublish(struct hca_device *dev);
 enum rdma_link_layer hca_get_link_layer(struct ib_device *device, u32 port_num);
 int hca_query_port(struct ib_device *device, u32 port_num, struct ib_port_attr *attr);

@@ -2,43 +2,167 @@
 /*
  * A port as the tables show it to every process, and as the core asks for it.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "hca/hca_priv.h"
+#include "wire/mtu.h"
 
-#define MTU_4096           5
 #define PKEY_DEFAULT       0xffff
 #define PORT_CAP_CM        (1u << 16)
 #define PORT_CAP_IP_GIDS   (1u << 26)
 #define PORT_MAX_MSG_BYTES 0x800000u
+#define PORT_PHYS_DISABLED 3
 #define PORT_PHYS_LINK_UP  5
 #define PORT_WIDTH_4X      2
 #define PORT_SPEED_EDR     32
 
-static void gid_publish(struct shm_gid_entry *to, const struct hca_gid *from,
-			uint32_t serial)
+/* -- the GID table ------------------------------------------------------------------ */
+
+/* Whoever reads it meanwhile sees two serials, and looks again (shim/verbs/port.c). */
+static void gid_put(struct hca_device *dev, struct shm_gid_entry *to,
+		    const struct hca_gid *from)
 {
+	atomic_thread_fence(memory_order_release);
 	memcpy(to->gid, from->gid.raw, sizeof(to->gid));
 	to->type = from->type;
 	to->ifindex = from->ifindex;
-	atomic_store_explicit(&to->valid, serial, memory_order_release);
+	atomic_store_explicit(&to->valid, ++dev->site->gid_serial, memory_order_release);
 }
 
-void hca_port_publish(struct hca_device *dev, const struct hca_device_config *config)
+static void gid_clear(struct shm_gid_entry *entry)
+{
+	atomic_store_explicit(&entry->valid, 0, memory_order_release);
+}
+
+static bool gid_is(const struct shm_gid_entry *entry, const struct hca_gid *gid)
+{
+	return atomic_load(&entry->valid) && entry->type == (uint32_t)gid->type &&
+	       entry->ifindex == gid->ifindex && gid_equal(entry->gid, gid->gid.raw);
+}
+
+static bool is_default(const struct hca_port_link *link, unsigned int n)
+{
+	return link->default_gid && n == 0;
+}
+
+/* Is what the entry holds among the link's, and in its right place? */
+static bool is_wanted(const struct hca_port_link *link, unsigned int index,
+		      const struct shm_gid_entry *entry)
+{
+	for (unsigned int n = 0; n < link->gid_count; n++)
+		if (gid_is(entry, &link->gids[n]))
+			return !is_default(link, n) || index == 0;
+	return false;
+}
+
+static bool has_gid(const struct shm_port *port, const struct hca_gid *gid)
+{
+	for (unsigned int i = 0; i < SHM_GIDS_MAX; i++)
+		if (gid_is(&port->gids[i], gid))
+			return true;
+	return false;
+}
+
+/* The first free place, as in Linux. There is one: the table has one more than GIDs, and
+ * the default GID's place is counted in them. */
+static struct shm_gid_entry *free_place(struct hca_device *dev, struct shm_port *port)
+{
+	for (unsigned int i = dev->has_default_gid; i < SHM_GIDS_MAX; i++)
+		if (!atomic_load(&port->gids[i].valid))
+			return &port->gids[i];
+	return NULL;
+}
+
+static bool gids_drop(struct shm_port *port, const struct hca_port_link *link)
+{
+	bool changed = false;
+
+	for (unsigned int i = 0; i < SHM_GIDS_MAX; i++) {
+		struct shm_gid_entry *entry = &port->gids[i];
+
+		if (!atomic_load(&entry->valid) || is_wanted(link, i, entry))
+			continue;
+		gid_clear(entry);
+		changed = true;
+	}
+	return changed;
+}
+
+static bool gids_add(struct hca_device *dev, struct shm_port *port,
+		     const struct hca_port_link *link)
+{
+	bool changed = false;
+
+	for (unsigned int n = 0; n < link->gid_count; n++) {
+		struct shm_gid_entry *place;
+
+		if (has_gid(port, &link->gids[n]))
+			continue;
+		place = is_default(link, n) ? &port->gids[0] : free_place(dev, port);
+		if (!place)
+			continue;
+		gid_put(dev, place, &link->gids[n]);
+		changed = true;
+	}
+	return changed;
+}
+
+/* An address that stays keeps its place and its serial. */
+static bool gids_follow(struct hca_device *dev, struct shm_port *port,
+			const struct hca_port_link *link)
+{
+	bool changed;
+
+	dev->has_default_gid |= link->default_gid;
+	changed = gids_drop(port, link);
+	return gids_add(dev, port, link) || changed;
+}
+
+/* -- the port ----------------------------------------------------------------------- */
+
+static bool replace(_Atomic uint32_t *word, uint32_t value)
+{
+	return atomic_exchange(word, value) != value;
+}
+
+static void changed(struct hca_device *dev, struct shm_port *port)
+{
+	atomic_fetch_add(&port->generation, 1);
+	atomic_fetch_add(&dev->site->tables->h.ports_generation, 1);
+}
+
+unsigned int hca_port_follow(struct hca_device *dev, const struct hca_port_link *link)
+{
+	struct shm_port *port = hca_port(dev, 1);
+	unsigned int changes = 0;
+
+	if (gids_follow(dev, port, link))
+		changes |= HCA_PORT_GIDS;
+	if (replace(&port->active_mtu, link->mtu ? (uint32_t)link->mtu : MTU_ENUM_4096))
+		changes |= HCA_PORT_MTU;
+	if (replace(&port->state, link->down ? IB_PORT_DOWN : IB_PORT_ACTIVE))
+		changes |= HCA_PORT_STATE;
+	snprintf(dev->netdev, sizeof(dev->netdev), "%s",
+		 link->netdev ? link->netdev : "");
+	if (changes)
+		changed(dev, port);
+	return changes;
+}
+
+void hca_port_publish(struct hca_device *dev, const struct ib_node *node,
+		      const struct hca_device_config *config)
 {
 	struct shm_port *port = hca_port(dev, 1);
 
-	port->node = ib_node_index(dev->ib.node);
+	port->node = ib_node_index(node);
 	port->device = dev->site_device;
 	port->port_num = 1;
 	port->link_layer = SHM_LINK_ETHERNET;
-	atomic_store(&port->active_mtu, MTU_4096);
+	atomic_store(&port->flags, config->network ? SHM_PORT_NETWORK : 0);
 	atomic_store(&port->lid, 0);
 	atomic_store(&port->pkeys[0], PKEY_DEFAULT);
-	for (unsigned int i = 0; i < config->gid_count; i++)
-		gid_publish(&port->gids[i], &config->gids[i], i + 1);
-	atomic_store(&port->state, IB_PORT_ACTIVE);
-	atomic_fetch_add(&port->generation, 1);
+	hca_port_follow(dev, &config->link);
 }
 
 void hca_port_unpublish(struct hca_device *dev)
@@ -47,8 +171,8 @@ void hca_port_unpublish(struct hca_device *dev)
 
 	atomic_store(&port->state, IB_PORT_NOP);
 	for (unsigned int i = 0; i < SHM_GIDS_MAX; i++)
-		atomic_store(&port->gids[i].valid, 0);
-	atomic_fetch_add(&port->generation, 1);
+		gid_clear(&port->gids[i]);
+	changed(dev, port);
 }
 
 enum rdma_link_layer hca_get_link_layer(struct ib_device *device, u32 port_num)
@@ -64,7 +188,7 @@ int hca_query_port(struct ib_device *device, u32 port_num, struct ib_port_attr *
 	struct shm_port *port = hca_port(to_hca_device(device), port_num);
 
 	attr->state = atomic_load(&port->state);
-	attr->max_mtu = MTU_4096;
+	attr->max_mtu = MTU_ENUM_4096;
 	attr->active_mtu = (int)atomic_load(&port->active_mtu);
 	attr->gid_tbl_len = SHM_GIDS_MAX;
 	attr->port_cap_flags = PORT_CAP_CM | PORT_CAP_IP_GIDS;
@@ -74,7 +198,8 @@ int hca_query_port(struct ib_device *device, u32 port_num, struct ib_port_attr *
 	attr->max_vl_num = 1;
 	attr->active_width = PORT_WIDTH_4X;
 	attr->active_speed = PORT_SPEED_EDR;
-	attr->phys_state = PORT_PHYS_LINK_UP;
+	attr->phys_state =
+		attr->state == IB_PORT_ACTIVE ? PORT_PHYS_LINK_UP : PORT_PHYS_DISABLED;
 	return 0;
 }
 

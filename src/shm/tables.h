@@ -72,6 +72,10 @@ enum shm_link_layer {
 	SHM_LINK_ETHERNET = 2,
 };
 
+enum shm_port_flags {
+	SHM_PORT_NETWORK = 1u << 0, /* others may be behind it, whom no wire reaches yet */
+};
+
 struct shm_port {
 	uint32_t node;
 	uint32_t device;    /* index in the device list of the site */
@@ -81,7 +85,8 @@ struct shm_port {
 	_Atomic uint32_t active_mtu; /* enum ibv_mtu */
 	_Atomic uint32_t lid;
 	_Atomic uint32_t generation; /* +1 after any change of this port */
-	uint32_t reserved[8];
+	_Atomic uint32_t flags;      /* enum shm_port_flags */
+	uint32_t reserved[7];
 	_Atomic uint16_t pkeys[SHM_PKEYS_MAX]; /* host order, 0: empty */
 	struct shm_gid_entry gids[SHM_GIDS_MAX];
 };
@@ -125,7 +130,11 @@ struct shm_tables_header {
 	uint32_t groups_free;        /* writer's: first free entry + 1 */
 	uint32_t groups_used;        /* writer's: entries from here on were never used */
 	uint32_t qps_linked;         /* writer's */
-	uint32_t reserved[1];
+	_Atomic uint32_t ports_generation;   /* +1 after any change of any port */
+	_Atomic uint32_t devices_generation; /* +1 after a device came or went: what a
+					      * process knows of the list is true while it
+					      * stays the same */
+	uint32_t reserved[2];
 };
 static_assert(sizeof(struct shm_tables_header) <= 4096, "shm layout");
 

@@ -15,6 +15,9 @@ static struct ib_cq *create_cq(struct ib_device *device, struct ib_ucontext *con
 
 	if (!device->ops.create_cq)
 		return ERR_PTR(-EOPNOTSUPP);
+	r = core_device_check(device);
+	if (r < 0)
+		return ERR_PTR(r);
 	if (attr->cqe == 0 || attr->comp_vector >= device->num_comp_vectors)
 		return ERR_PTR(-EINVAL);
 	cq = core_object_alloc(device->ops.size_ib_cq, sizeof(*cq));
@@ -49,8 +52,13 @@ struct ib_cq *ib_create_user_cq(struct ib_ucontext *context, void *cq_context,
 
 int ib_resize_cq(struct ib_cq *cq, u32 cqe)
 {
+	int r;
+
 	if (!cq->device->ops.resize_cq)
 		return -EOPNOTSUPP;
+	r = core_device_check(cq->device);
+	if (r < 0)
+		return r;
 	if (cqe == 0)
 		return -EINVAL;
 	return cq->device->ops.resize_cq(cq, cqe);
@@ -71,7 +79,7 @@ int ib_destroy_cq_user(struct ib_cq *cq)
 	if (cq->context)
 		cq->context->usecnt--;
 	else
-		device->usecnt--;
+		core_device_unuse(device);
 	free(cq);
 	return 0;
 }

@@ -26,17 +26,39 @@ int ib_register_device(struct ib_device *device, struct ib_node *node)
 	list_init(&device->event_handlers);
 	list_init(&device->qps);
 	device->usecnt = 0;
+	device->removed = false;
 	node_add_device(node, device);
 	return 0;
+}
+
+void ib_remove_device(struct ib_device *device)
+{
+	struct ib_event event = {
+		.device = device,
+		.event = IB_EVENT_DEVICE_FATAL,
+	};
+
+	if (device->removed)
+		return;
+	device->removed = true;
+	node_remove_device(device->node, device);
+	ib_dispatch_event(&event);
 }
 
 int ib_unregister_device(struct ib_device *device)
 {
 	if (device->usecnt)
 		return -EBUSY;
-	node_remove_device(device->node, device);
+	ib_remove_device(device);
 	hash_fini(&device->attached);
+	device->node = NULL;
 	return 0;
+}
+
+void core_device_unuse(struct ib_device *device)
+{
+	if (--device->usecnt == 0 && device->removed && device->ops.unused)
+		device->ops.unused(device);
 }
 
 const char *ib_device_name(const struct ib_device *device)

@@ -23,4 +23,5 @@ void ib_dispatch_event(struct ib_event *event)
 
 		handler->handler(handler, event);
 	}
+	node_tell_event(event->device->node, event);
 }

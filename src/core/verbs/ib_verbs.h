@@ -42,6 +42,7 @@ static inline bool IS_ERR(const void *ptr)
 }
 
 struct ib_device;
+struct ib_event;
 struct ib_node;
 
 /* -- what rdma_cm and the server ask of devices ------------------------------------- */
@@ -99,10 +100,11 @@ struct ib_node *ib_node_create(const char *name, u32 index);
 void ib_node_destroy(struct ib_node *node);
 const char *ib_node_name(const struct ib_node *node);
 u32 ib_node_index(const struct ib_node *node);
-/* The n-th device of a node, null past the end. */
+/* The n-th device of a node, null past the end. The list changes while the site runs. */
 struct ib_device *ib_node_device(struct ib_node *node, u32 n);
-/* Its position in that list, as ib_node_device counts. */
-u32 ib_device_index(const struct ib_device *device);
+/* By the number that tells a device from all others the node ever had; null: gone. */
+struct ib_device *ib_node_find_device(struct ib_node *node, u32 id);
+u32 ib_device_id(const struct ib_device *device);
 const char *ib_device_name(const struct ib_device *device);
 u32 rdma_start_port(const struct ib_device *device);
 u32 rdma_end_port(const struct ib_device *device);
@@ -450,6 +452,9 @@ struct ib_device_ops {
 	int (*attach_mcast)(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 	int (*detach_mcast)(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 
+	/* The device was removed, and the last of its users has gone by now. Must not
+	 * destroy it before the call that caused this is over. */
+	void (*unused)(struct ib_device *device);
 	int (*describe_device)(struct ib_device *device, struct ib_device_info *info);
 	int (*describe_qp)(struct ib_qp *qp, struct ib_qp_info *info);
 	/* -ENOENT: the queue pair is not attached to the group. */
@@ -468,8 +473,11 @@ struct ib_device {
 	u64 node_guid; /* network order */
 	u32 phys_port_cnt;
 	u32 num_comp_vectors;
+	u32 place; /* the device list goes by it; equal ones in order of registration */
 
 	struct ib_node *node;
+	u32 id;       /* of the node's devices, never used again */
+	bool removed; /* by ib_remove_device */
 	struct list node_link;
 	struct list event_handlers; /* struct ib_event_handler */
 	struct list qps;            /* struct ib_qp, in order of creation */
@@ -479,7 +487,16 @@ struct ib_device {
 
 /* -EEXIST: the node has a device of that name. */
 int ib_register_device(struct ib_device *device, struct ib_node *node);
-/* -EBUSY: somebody still has objects of it. */
+/*
+ * The hardware is gone. Who asks the node does not find the device any more, clients are
+ * told to let go of it, and users hear DEVICE_FATAL. What they have made stays theirs to
+ * destroy; anything else that they ask of it is -EIO, as with Linux's uverbs. Where there
+ * are users, ops.unused says when the last has gone.
+ *
+ * Differs: ib_unregister_device of Linux does both halves, and waits in between.
+ */
+void ib_remove_device(struct ib_device *device);
+/* -EBUSY: somebody still has objects of it, and nothing was done. */
 int ib_unregister_device(struct ib_device *device);
 int ib_query_device(struct ib_device *device, struct ib_device_attr *attr);
 int ib_describe_device(struct ib_device *device, struct ib_device_info *info);
@@ -540,6 +557,26 @@ int ib_detach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 int ib_describe_mcast(struct ib_qp *qp, const union ib_gid *gid,
 		      struct ib_mcast_info *info);
 
+/* -- clients ------------------------------------------------------------------------ */
+
+/*
+ * Who wants to know of devices coming and going, and of their events. A client is the
+ * node's, where Linux's are the whole host's; `event` spares it a handler a device. Any
+ * of the functions may be null. They must not register or unregister a client.
+ */
+struct ib_client {
+	/* Found by ib_node_device from now on. */
+	void (*add)(struct ib_client *client, struct ib_device *device);
+	/* No longer found; the client must not use it when this has returned. */
+	void (*remove)(struct ib_client *client, struct ib_device *device);
+	void (*event)(struct ib_client *client, const struct ib_event *event);
+	struct list link;
+};
+
+/* Devices that are there already are not told; nor are they at the end. */
+void ib_register_client(struct ib_client *client, struct ib_node *node);
+void ib_unregister_client(struct ib_client *client);
+
 /* -- events ------------------------------------------------------------------------- */
 
 /* Numbers are those that users see. */
@@ -588,7 +625,8 @@ struct ib_event_handler {
 		list_init(&(ptr)->link);    \
 	} while (0)
 
-/* In order of registration. A handler may unregister itself, and no other. */
+/* Handlers in order of registration, then the node's clients. A handler may unregister
+ * itself, and no other. */
 void ib_register_event_handler(struct ib_event_handler *handler);
 void ib_unregister_event_handler(struct ib_event_handler *handler);
 void ib_dispatch_event(struct ib_event *event);

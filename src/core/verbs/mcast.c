@@ -96,7 +96,9 @@ int ib_attach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid)
 
 	if (!qp->device->ops.attach_mcast)
 		return -EOPNOTSUPP;
-	r = check(qp, gid, lid);
+	r = core_device_check(qp->device);
+	if (r == 0)
+		r = check(qp, gid, lid);
 	if (r < 0)
 		return r;
 	if (attached_find(qp, gid))

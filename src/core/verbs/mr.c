@@ -37,7 +37,9 @@ struct ib_mr *ib_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 
 	if (!device->ops.reg_user_mr)
 		return ERR_PTR(-EOPNOTSUPP);
-	r = ib_check_mr_access(access);
+	r = core_device_check(device);
+	if (r == 0)
+		r = ib_check_mr_access(access);
 	if (r == 0)
 		r = check_range(start, length, iova);
 	if (r < 0)
@@ -82,6 +84,9 @@ int ib_rereg_user_mr(struct ib_mr *mr, int flags, u64 start, u64 length, u64 iov
 
 	if (!mr->device->ops.rereg_user_mr)
 		return -EOPNOTSUPP;
+	r = core_device_check(mr->device);
+	if (r < 0)
+		return r;
 	if (!flags || (flags & ~IB_MR_REREG_SUPPORTED))
 		return -EINVAL;
 	if (mr->usecnt)

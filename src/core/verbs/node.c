@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A node: a virtual host, and the list of its devices. Created by the daemon for as long
- * as the site lives.
+ * A node: a virtual host, the list of its devices, and who wants to know of them. Created
+ * by the daemon for as long as the site lives.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,9 @@
 struct ib_node {
 	char name[64];
 	u32 index;
-	struct list devices; /* struct ib_device, in order of registration */
+	struct list devices; /* struct ib_device, by place, then in order of registration */
+	struct list clients; /* struct ib_client */
+	u32 next_id;         /* of a device */
 };
 
 struct ib_node *ib_node_create(const char *name, u32 index)
@@ -26,6 +28,7 @@ struct ib_node *ib_node_create(const char *name, u32 index)
 	strcpy(node->name, name);
 	node->index = index;
 	list_init(&node->devices);
+	list_init(&node->clients);
 	return node;
 }
 
@@ -53,28 +56,70 @@ struct ib_device *ib_node_device(struct ib_node *node, u32 n)
 	return NULL;
 }
 
-u32 ib_device_index(const struct ib_device *device)
+struct ib_device *ib_node_find_device(struct ib_node *node, u32 id)
 {
-	u32 n = 0;
+	list_for_each(l, &node->devices) {
+		struct ib_device *device = container_of(l, struct ib_device, node_link);
 
-	list_for_each(l, &device->node->devices) {
-		if (l == &device->node_link)
-			break;
-		n++;
+		if (device->id == id)
+			return device;
 	}
-	return n;
+	return NULL;
+}
+
+u32 ib_device_id(const struct ib_device *device)
+{
+	return device->id;
 }
 
 void node_add_device(struct ib_node *node, struct ib_device *device)
 {
-	list_append(&node->devices, &device->node_link);
+	struct list *before = &node->devices;
+
+	while (before->prev != &node->devices &&
+	       container_of(before->prev, struct ib_device, node_link)->place >
+		       device->place)
+		before = before->prev;
+	list_insert_before(&device->node_link, before);
 	device->node = node;
+	device->id = node->next_id++;
+	list_for_each(l, &node->clients) {
+		struct ib_client *client = container_of(l, struct ib_client, link);
+
+		if (client->add)
+			client->add(client, device);
+	}
 }
 
 void node_remove_device(struct ib_node *node, struct ib_device *device)
 {
 	list_remove(&device->node_link);
-	device->node = NULL;
+	list_for_each(l, &node->clients) {
+		struct ib_client *client = container_of(l, struct ib_client, link);
+
+		if (client->remove)
+			client->remove(client, device);
+	}
+}
+
+void node_tell_event(struct ib_node *node, const struct ib_event *event)
+{
+	list_for_each(l, &node->clients) {
+		struct ib_client *client = container_of(l, struct ib_client, link);
+
+		if (client->event)
+			client->event(client, event);
+	}
+}
+
+void ib_register_client(struct ib_client *client, struct ib_node *node)
+{
+	list_append(&node->clients, &client->link);
+}
+
+void ib_unregister_client(struct ib_client *client)
+{
+	list_remove(&client->link);
 }
 
 struct ib_device *node_find_device(struct ib_node *node, const char *name)

@@ -13,6 +13,9 @@ struct ib_ucontext *ib_alloc_ucontext(struct ib_device *device, u32 process)
 
 	if (!device->ops.alloc_ucontext)
 		return ERR_PTR(-EOPNOTSUPP);
+	r = core_device_check(device);
+	if (r < 0)
+		return ERR_PTR(r);
 	context = core_object_alloc(device->ops.size_ib_ucontext, sizeof(*context));
 	if (!context)
 		return ERR_PTR(-ENOMEM);
@@ -35,8 +38,8 @@ int ib_dealloc_ucontext(struct ib_ucontext *context)
 		return -EBUSY;
 	if (device->ops.dealloc_ucontext)
 		device->ops.dealloc_ucontext(context);
-	device->usecnt--;
 	free(context);
+	core_device_unuse(device);
 	return 0;
 }
 
@@ -47,6 +50,9 @@ static struct ib_pd *alloc_pd(struct ib_device *device, struct ib_ucontext *cont
 
 	if (!device->ops.alloc_pd)
 		return ERR_PTR(-EOPNOTSUPP);
+	r = core_device_check(device);
+	if (r < 0)
+		return ERR_PTR(r);
 	pd = core_object_alloc(device->ops.size_ib_pd, sizeof(*pd));
 	if (!pd)
 		return ERR_PTR(-ENOMEM);
@@ -89,7 +95,7 @@ int ib_dealloc_pd_user(struct ib_pd *pd)
 	if (pd->context)
 		pd->context->usecnt--;
 	else
-		device->usecnt--;
+		core_device_unuse(device);
 	free(pd);
 	return 0;
 }
@@ -124,7 +130,9 @@ struct ib_ah *rdma_create_ah(struct ib_pd *pd, const struct rdma_ah_attr *attr)
 
 	if (!device->ops.create_ah)
 		return ERR_PTR(-EOPNOTSUPP);
-	r = check_ah(device, attr);
+	r = core_device_check(device);
+	if (r == 0)
+		r = check_ah(device, attr);
 	if (r < 0)
 		return ERR_PTR(r);
 	ah = core_object_alloc(device->ops.size_ib_ah, sizeof(*ah));

@@ -32,7 +32,9 @@ struct ib_qp *ib_create_qp(struct ib_pd *pd, struct ib_qp_init_attr *attr)
 
 	if (!device->ops.create_qp)
 		return ERR_PTR(-EOPNOTSUPP);
-	r = check_family(pd, attr);
+	r = core_device_check(device);
+	if (r == 0)
+		r = check_family(pd, attr);
 	if (r < 0)
 		return ERR_PTR(r);
 	qp = core_object_alloc(device->ops.size_ib_qp, sizeof(*qp));
@@ -61,8 +63,13 @@ struct ib_qp *ib_create_qp(struct ib_pd *pd, struct ib_qp_init_attr *attr)
 
 int ib_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int attr_mask)
 {
+	int r;
+
 	if (!qp->device->ops.modify_qp)
 		return -EOPNOTSUPP;
+	r = core_device_check(qp->device);
+	if (r < 0)
+		return r;
 	if ((attr_mask & IB_QP_PORT) && !rdma_is_port_valid(qp->device, attr->port_num))
 		return -EINVAL;
 	/* PSNs are 24 bits wide (spec/kernel 5.1). */

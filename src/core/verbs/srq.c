@@ -16,6 +16,9 @@ struct ib_srq *ib_create_srq(struct ib_pd *pd, struct ib_srq_init_attr *attr)
 
 	if (!device->ops.create_srq)
 		return ERR_PTR(-EOPNOTSUPP);
+	r = core_device_check(device);
+	if (r < 0)
+		return ERR_PTR(r);
 	srq = core_object_alloc(device->ops.size_ib_srq, sizeof(*srq));
 	if (!srq)
 		return ERR_PTR(-ENOMEM);
@@ -35,8 +38,13 @@ struct ib_srq *ib_create_srq(struct ib_pd *pd, struct ib_srq_init_attr *attr)
 int ib_modify_srq(struct ib_srq *srq, struct ib_srq_attr *attr,
 		  enum ib_srq_attr_mask attr_mask)
 {
+	int r;
+
 	if (!srq->device->ops.modify_srq)
 		return -EOPNOTSUPP;
+	r = core_device_check(srq->device);
+	if (r < 0)
+		return r;
 	return srq->device->ops.modify_srq(srq, attr, attr_mask);
 }
 

@@ -80,6 +80,7 @@ struct cm_id {
 	uint32_t handle;          /* verbcastd's; fixed */
 	bool sync;                /* made without a channel: calls wait for their event */
 	enum cm_pending pending;  /* guarded by cm_lock */
+	bool removed;             /* DEVICE_REMOVAL was queued; guarded by cm_lock */
 	unsigned int fetched;     /* events not yet acknowledged; guarded by cm_lock */
 	struct list joins;        /* struct cm_join, newest first; guarded by cm_lock */
 	struct cm_device *device; /* null: bound to none */

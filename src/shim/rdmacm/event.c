@@ -114,17 +114,28 @@ void cm_event_arrive(struct cm_event *e)
 		errno = error;
 }
 
+/* What is no answer: the program of a synchronous id has no other way to learn of a
+ * changed address than to look. */
+static bool is_aside(const struct rdma_cm_event *event)
+{
+	return event->event == RDMA_CM_EVENT_ADDR_CHANGE;
+}
+
 int cm_complete(struct cm_id *id)
 {
 	int r, status;
 
 	if (!id->sync)
 		return 0;
-	cm_id_ack_held(id);
-	r = rdma_get_cm_event(id->id.channel, &id->id.event);
-	if (r)
-		return r;
+	do {
+		cm_id_ack_held(id);
+		r = rdma_get_cm_event(id->id.channel, &id->id.event);
+		if (r)
+			return r;
+	} while (is_aside(id->id.event));
 	status = id->id.event->status;
+	if (id->id.event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		return cm_result(-ENODEV); /* what was waited for never comes */
 	if (status == 0)
 		return 0;
 	if (id->id.event->event == RDMA_CM_EVENT_REJECTED)

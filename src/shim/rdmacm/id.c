@@ -196,7 +196,7 @@ int cm_id_apply_route(struct cm_id *id, const struct uapi_cm_route *route)
 	id->id.port_num = (uint8_t)route->port_num;
 	if (id->device)
 		return 0;
-	r = cm_device_get(id->generation, route->index, &device);
+	r = cm_device_get(id->generation, route->device, &device);
 	if (r < 0)
 		return r;
 	id->id.verbs = device->verbs;

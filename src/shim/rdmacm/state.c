@@ -115,8 +115,9 @@ static void post_locked(struct cm_id *id, struct cm_join *join,
 	e->said = *said;
 	if (join)
 		join->pending = false;
-	else
+	else if (said->event != RDMA_CM_EVENT_ADDR_CHANGE)
 		id->pending = CM_PENDING_NONE;
+	id->removed |= said->event == RDMA_CM_EVENT_DEVICE_REMOVAL;
 	cm_channel_post_locked(cm_channel_of(id->id.channel), e);
 }
 
@@ -157,7 +158,7 @@ static void bury_locked(struct cm_id *id)
 			post_plain_locked(id, join, RDMA_CM_EVENT_MULTICAST_ERROR,
 					  -ENODEV);
 	}
-	if (id->device)
+	if (id->device && !id->removed)
 		post_plain_locked(id, NULL, RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
 }
 

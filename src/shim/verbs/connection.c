@@ -128,6 +128,7 @@ int process_create(struct process **ret)
 	list_init(&p->link);
 	list_init(&p->contexts);
 	pthread_mutex_init(&p->lock, NULL);
+	pthread_mutex_init(&p->devices_lock, NULL);
 	r = say_hello(p, &w);
 	if (r < 0)
 		goto destroy;
@@ -141,7 +142,7 @@ int process_create(struct process **ret)
 	r = open_engine(p);
 	if (r < 0)
 		goto destroy;
-	r = devices_learn(p, w.reply.devices);
+	r = devices_learn(p);
 	if (r < 0)
 		goto destroy;
 	*ret = p;
@@ -175,6 +176,7 @@ void process_destroy(struct process *p)
 		if (p->event_fd >= 0)
 			close(p->event_fd);
 	}
+	pthread_mutex_destroy(&p->devices_lock);
 	pthread_mutex_destroy(&p->lock);
 	free(p);
 }
@@ -183,6 +185,7 @@ void process_abandon(struct process *p)
 {
 	atomic_store_explicit(&p->state, PROCESS_FORKED, memory_order_relaxed);
 	pthread_mutex_init(&p->lock, NULL);
+	pthread_mutex_init(&p->devices_lock, NULL);
 	list_for_each(pos, &p->contexts) {
 		struct device_context *c = container_of(pos, struct device_context, link);
 

@@ -16,7 +16,7 @@
 
 static int handle_open(struct device_context *c)
 {
-	struct uapi_open_device req = { .index = c->device->index };
+	struct uapi_open_device req = { .id = c->device->attr.id };
 	struct uapi_handle_reply rep;
 	int r;
 
@@ -72,10 +72,13 @@ static void orphan_objects(struct device_context *c)
 	}
 }
 
-void context_tell_fatal(struct device_context *c)
+void context_tell_fatal_locked(struct device_context *c)
 {
 	struct ibv_async_event e = { .event_type = IBV_EVENT_DEVICE_FATAL };
 
+	if (c->fatal_told)
+		return;
+	c->fatal_told = true;
 	async_push(c, &e);
 }
 
@@ -87,7 +90,24 @@ static void publish(struct device_context *c)
 	pthread_mutex_lock(&p->lock);
 	list_append(&p->contexts, &c->link);
 	if (p->fatal_told)
-		context_tell_fatal(c);
+		context_tell_fatal_locked(c);
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* The device may have been removed after verbcastd had opened it and before the event
+ * thread could find the context. Its number of the list moves before its event is sent. */
+static void check_still_there(struct device_context *c)
+{
+	struct process *p = c->process;
+	struct verbs_device *d = device_by_id(p, c->device->attr.id);
+
+	if (d) {
+		device_put(d);
+		return;
+	}
+	pthread_mutex_lock(&p->lock);
+	atomic_store_explicit(&c->device->gone, true, memory_order_relaxed);
+	context_tell_fatal_locked(c);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -117,6 +137,7 @@ static int context_create(struct process *p, struct verbs_device *d,
 		goto close_fd;
 	public_init(c, cmd_fd);
 	publish(c);
+	check_still_there(c);
 	*ret = c;
 	return 0;
 
@@ -166,7 +187,7 @@ VC_EXPORT struct ibv_context *vc_open_index(unsigned int index)
 	p = process_get(&r);
 	if (!p)
 		return null_errno(r);
-	return open_found(p, device_at(p, index));
+	return open_found(p, device_by_id(p, index));
 }
 
 VC_EXPORT int ibv_close_device(struct ibv_context *context)

@@ -26,6 +26,7 @@ struct device_context {
 	uint32_t handle;
 	struct async_queue async;
 	struct list link;           /* guarded by process->lock */
+	bool fatal_told;            /* guarded by process->lock */
 	struct list objects;        /* youngest first, so users before the used */
 	struct verbs_context verbs; /* last: it ends in the public context */
 };
@@ -54,8 +55,9 @@ void context_adopt(struct ibv_context *context, struct context_object *object,
 		   void (*orphan)(struct context_object *object));
 void context_disown(struct ibv_context *context, struct context_object *object);
 
-/* The event of a device whose verbcastd died. */
-void context_tell_fatal(struct device_context *c);
+/* The one event of a device that was removed, or whose verbcastd died; under
+ * process->lock. */
+void context_tell_fatal_locked(struct device_context *c);
 
 /* ops.c: both tables (spec/userland 2.2, 2.3). */
 void context_fill_ops(struct verbs_context *v);

@@ -58,7 +58,7 @@ static void set_path(char *path, const char *class, const char *name)
 		path[0] = '\0';
 }
 
-static struct verbs_device *device_create(unsigned int index,
+static struct verbs_device *device_create(const struct process *p,
 					  const struct uapi_device *attr)
 {
 	struct verbs_device *d = calloc(1, sizeof(*d));
@@ -66,7 +66,7 @@ static struct verbs_device *device_create(unsigned int index,
 	if (!d)
 		return NULL;
 	atomic_init(&d->refs, 1);
-	d->index = index;
+	d->generation = p->generation;
 	d->attr = *attr;
 	d->ibv.node_type = attr->node_type;
 	d->ibv.transport_type = attr->transport;
@@ -87,61 +87,196 @@ static bool attr_valid(struct uapi_device *attr)
 	       attr->phys_port_cnt <= UINT8_MAX;
 }
 
-int devices_learn(struct process *p, unsigned int count)
+/* -- the devices of a generation ---------------------------------------------------- */
+
+/* Replaced as a whole, by one store, so that a child of a fork finds one of them. */
+struct device_list {
+	unsigned int count, room;
+	struct verbs_device *devices[];
+};
+
+static void list_drop(struct device_list *l)
+{
+	for (unsigned int i = 0; l && i < l->count; i++)
+		device_put(l->devices[i]);
+	free(l);
+}
+
+static struct verbs_device *known_locked(const struct process *p, uint32_t id)
+{
+	const struct device_list *l = p->devices;
+
+	for (unsigned int i = 0; l && i < l->count; i++)
+		if (l->devices[i]->attr.id == id)
+			return l->devices[i];
+	return NULL;
+}
+
+static int list_grow(struct device_list **l)
+{
+	unsigned int room = *l ? 2 * (*l)->room : 4;
+	struct device_list *grown;
+
+	if (*l && (*l)->count < (*l)->room)
+		return 0;
+	grown = realloc(*l, sizeof(*grown) + room * sizeof(grown->devices[0]));
+	if (!grown)
+		return -ENOMEM;
+	if (!*l)
+		grown->count = 0;
+	grown->room = room;
+	*l = grown;
+	return 0;
+}
+
+static int list_add_locked(struct process *p, struct device_list **l,
+			   const struct uapi_device *attr)
+{
+	struct verbs_device *d = known_locked(p, attr->id);
+	int r;
+
+	r = list_grow(l);
+	if (r < 0)
+		return r;
+	d = d ? device_ref(d) : device_create(p, attr);
+	if (!d)
+		return -ENOMEM;
+	(*l)->devices[(*l)->count++] = d;
+	return 0;
+}
+
+static int ask_all_locked(struct process *p, struct device_list **l)
 {
 	struct uapi_query_device req = { 0 };
 	struct uapi_device attr;
 	int r;
 
-	if (count > SHM_PORTS_MAX)
-		return -EPROTO;
-	p->devices = calloc(count + 1, sizeof(struct verbs_device *));
-	if (!p->devices)
-		return -ENOMEM;
-	for (req.index = 0; req.index < count; req.index++) {
+	for (req.index = 0; req.index < SHM_PORTS_MAX; req.index++) {
 		r = process_rpc(p, UAPI_QUERY_DEVICE, &req, sizeof(req), &attr,
 				sizeof(attr));
+		if (r == -ENODEV)
+			return process_state(p) == PROCESS_LIVE ? 0 : r;
 		if (r < 0)
 			return r;
 		if (!attr_valid(&attr))
 			return -EPROTO;
-		if (!device_shown(attr.name))
-			continue;
-		p->devices[p->devices_n] = device_create(req.index, &attr);
-		if (!p->devices[p->devices_n])
-			return -ENOMEM;
-		p->devices_n++;
+		if (device_shown(attr.name))
+			r = list_add_locked(p, l, &attr);
+		if (r < 0)
+			return r;
 	}
+	return -EPROTO;
+}
+
+static uint32_t devices_generation(const struct process *p)
+{
+	return atomic_load_explicit(&p->tables->h.devices_generation,
+				    memory_order_acquire);
+}
+
+/* A list in which one is missing, because it changed while we asked, is not taken. */
+static int learn_locked(struct process *p)
+{
+	struct device_list *l, *was = p->devices;
+	uint32_t seen;
+	bool same;
+	int r;
+
+	do {
+		l = NULL;
+		seen = devices_generation(p);
+		r = ask_all_locked(p, &l);
+		same = seen == devices_generation(p);
+		if (r < 0 || !same)
+			list_drop(l);
+		if (r < 0)
+			return r;
+	} while (!same);
+	p->devices = l;
+	p->devices_seen = seen;
+	list_drop(was);
 	return 0;
+}
+
+int devices_learn(struct process *p)
+{
+	int r;
+
+	pthread_mutex_lock(&p->devices_lock);
+	r = learn_locked(p);
+	pthread_mutex_unlock(&p->devices_lock);
+	return r;
+}
+
+/* Where verbcastd cannot be asked, what was known last stays. */
+static void refresh_locked(struct process *p)
+{
+	if (process_state(p) == PROCESS_LIVE && p->devices_seen != devices_generation(p))
+		learn_locked(p);
 }
 
 void devices_set_generation(struct process *p)
 {
-	for (unsigned int i = 0; i < p->devices_n; i++)
-		p->devices[i]->generation = p->generation;
+	for (unsigned int i = 0; p->devices && i < p->devices->count; i++)
+		p->devices->devices[i]->generation = p->generation;
 }
 
 void devices_forget(struct process *p)
 {
-	for (unsigned int i = 0; i < p->devices_n; i++)
-		device_put(p->devices[i]);
-	free(p->devices);
+	list_drop(p->devices);
+}
+
+static struct verbs_device *named_locked(const struct process *p, const char *name)
+{
+	const struct device_list *l = p->devices;
+
+	for (unsigned int i = 0; l && i < l->count; i++)
+		if (strcmp(l->devices[i]->ibv.name, name) == 0)
+			return l->devices[i];
+	return NULL;
 }
 
 struct verbs_device *device_find(struct process *p, const char *name)
 {
-	for (unsigned int i = 0; i < p->devices_n; i++)
-		if (strcmp(p->devices[i]->ibv.name, name) == 0)
-			return device_ref(p->devices[i]);
-	return NULL;
+	struct verbs_device *d;
+
+	pthread_mutex_lock(&p->devices_lock);
+	refresh_locked(p);
+	d = named_locked(p, name);
+	if (d)
+		device_ref(d);
+	pthread_mutex_unlock(&p->devices_lock);
+	return d;
 }
 
-struct verbs_device *device_at(struct process *p, unsigned int index)
+struct verbs_device *device_by_id(struct process *p, uint32_t id)
 {
-	for (unsigned int i = 0; i < p->devices_n; i++)
-		if (p->devices[i]->index == index)
-			return device_ref(p->devices[i]);
-	return NULL;
+	struct verbs_device *d;
+
+	pthread_mutex_lock(&p->devices_lock);
+	refresh_locked(p);
+	d = known_locked(p, id);
+	if (d)
+		device_ref(d);
+	pthread_mutex_unlock(&p->devices_lock);
+	return d;
+}
+
+/* NULL: no memory. */
+static struct ibv_device **public_list(struct process *p, unsigned int *ret_count)
+{
+	struct ibv_device **list;
+	unsigned int n;
+
+	pthread_mutex_lock(&p->devices_lock);
+	refresh_locked(p);
+	n = p->devices ? p->devices->count : 0;
+	list = calloc(n + 1, sizeof(*list));
+	for (unsigned int i = 0; list && i < n; i++)
+		list[i] = &device_ref(p->devices->devices[i])->ibv;
+	pthread_mutex_unlock(&p->devices_lock);
+	*ret_count = n;
+	return list;
 }
 
 /* No verbcastd is no devices: an empty list, not a failure (spec/userland 2.4). */
@@ -150,7 +285,7 @@ VC_EXPORT struct ibv_device **ibv_get_device_list(int *num_devices)
 {
 	struct ibv_device **list;
 	struct process *p;
-	unsigned int n;
+	unsigned int n = 0;
 	int r;
 
 	p = process_get(&r);
@@ -158,10 +293,7 @@ VC_EXPORT struct ibv_device **ibv_get_device_list(int *num_devices)
 		errno = ENOMEM;
 		return NULL;
 	}
-	n = p ? p->devices_n : 0;
-	list = calloc(n + 1, sizeof(*list));
-	for (unsigned int i = 0; list && i < n; i++)
-		list[i] = &device_ref(p->devices[i])->ibv;
+	list = p ? public_list(p, &n) : calloc(1, sizeof(*list));
 	if (p)
 		process_put(p);
 	if (!list) {
@@ -201,5 +333,5 @@ VC_EXPORT int vc_device_index(const struct ibv_device *device)
 {
 	struct verbs_device *d = device_of(device);
 
-	return d->generation == vc_generation() ? (int)d->index : -1;
+	return d->generation == vc_generation() ? (int)d->attr.id : -1;
 }

@@ -2,8 +2,9 @@
 /*
  * Devices, as the list of ibv_get_device_list shows them.
  *
- * A generation learns its devices when it begins; each is one object for as long as
- * anybody holds it, so that the pointers of two lists are equal, as programs expect.
+ * A generation learns its devices when it begins, and anew when verbcastd says that they
+ * have changed and a list is asked for; each is one object for as long as anybody holds
+ * it, so that the pointers of two lists are equal, as programs expect.
  */
 #ifndef SHIM_VERBS_DEVICE_H
 #define SHIM_VERBS_DEVICE_H
@@ -20,7 +21,7 @@ struct verbs_device {
 	void *foreign;
 	_Atomic unsigned int refs;
 	unsigned int generation;
-	unsigned int index;      /* as QUERY_DEVICE counts */
+	_Atomic bool gone;       /* verbcastd has said that it was removed */
 	struct uapi_device attr; /* fixed */
 };
 
@@ -32,12 +33,12 @@ static inline struct verbs_device *device_of(const struct ibv_device *device)
 struct verbs_device *device_ref(struct verbs_device *d);
 void device_put(struct verbs_device *d);
 
-/* Of that generation, by name or by index; with a reference, or NULL. */
+/* Of that generation, by name or by number; with a reference, or NULL. */
 struct verbs_device *device_find(struct process *p, const char *name);
-struct verbs_device *device_at(struct process *p, unsigned int index);
+struct verbs_device *device_by_id(struct process *p, uint32_t id);
 
 /* connection.c, process.c */
-int devices_learn(struct process *p, unsigned int count);
+int devices_learn(struct process *p);
 void devices_set_generation(struct process *p);
 void devices_forget(struct process *p);
 

@@ -108,14 +108,29 @@ static void down_call(unsigned int generation)
 	handler_leave();
 }
 
-static void tell_device_locked(struct process *p, uint32_t index,
+/* A device was removed: its queue pairs stop, which ends poll loops, while others go on.
+ * The number that the engine knows it by is not used again while a context is open. */
+static void stop_device_locked(struct process *p, struct verbs_device *d)
+{
+	log_info("%s was removed", d->ibv.name);
+	atomic_store_explicit(&d->gone, true, memory_order_relaxed);
+	engine_fail_device(p->engine, d->attr.device);
+}
+
+static void tell_device_locked(struct process *p, uint32_t id,
 			       const struct ibv_async_event *e)
 {
 	list_for_each(pos, &p->contexts) {
 		struct device_context *c = container_of(pos, struct device_context, link);
 
-		if (c->device->index == index)
+		if (c->device->attr.id != id)
+			continue;
+		if (e->event_type != IBV_EVENT_DEVICE_FATAL) {
 			async_push(c, e);
+			continue;
+		}
+		stop_device_locked(p, c->device);
+		context_tell_fatal_locked(c);
 	}
 }
 
@@ -124,7 +139,7 @@ static void tell_fatal(struct process *p)
 	pthread_mutex_lock(&p->lock);
 	p->fatal_told = true;
 	list_for_each(pos, &p->contexts)
-		context_tell_fatal(container_of(pos, struct device_context, link));
+		context_tell_fatal_locked(container_of(pos, struct device_context, link));
 	pthread_mutex_unlock(&p->lock);
 }
 

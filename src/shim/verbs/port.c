@@ -90,6 +90,9 @@ int port_query(struct ibv_context *context, uint8_t port_num, struct ibv_port_at
 
 	if (process_state(process_of(context)) != PROCESS_LIVE)
 		return ENODEV;
+	if (atomic_load_explicit(&context_of(context)->device->gone,
+				 memory_order_relaxed))
+		return EIO;
 	if (!port)
 		return EINVAL;
 	fill(context, port, &full);

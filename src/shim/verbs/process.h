@@ -59,7 +59,8 @@ void vc_set_cm_handler(void (*fn)(const struct uapi_cm_event *event, void *arg),
 void vc_set_down_handler(void (*fn)(unsigned int generation, void *arg), void *arg);
 
 /*
- * Devices, by the index with which verbcastd counts them (uapi_cm_route.index).
+ * Devices, by the number that verbcastd gave them (uapi_device.id, uapi_cm_route.device);
+ * "index" below.
  * VERBCAST_DEVICE narrows what ibv_get_device_list shows, and with it what these know.
  */
 

@@ -20,7 +20,7 @@
 #include "uapi/client/client.h"
 #include "process.h"
 
-struct verbs_device;
+struct device_list;
 
 enum process_state {
 	PROCESS_LIVE,
@@ -34,7 +34,7 @@ enum process_state {
  * it. Findable while it is the current one. Freed by the last process_put.
  */
 struct process {
-	unsigned int generation; /* fixed, as everything down to `devices` */
+	unsigned int generation; /* fixed, as everything down to `engine` */
 	uint32_t slot;
 	uint32_t incarnation;
 	struct uapi_connection *connection;
@@ -44,8 +44,10 @@ struct process {
 	struct shm_doorbell *doorbell;
 	struct shm_counters *counters;
 	struct engine *engine;
-	struct verbs_device **devices;
-	unsigned int devices_n;
+
+	pthread_mutex_t devices_lock; /* guards down to devices_seen */
+	struct device_list *devices;  /* device.c; null: none */
+	uint32_t devices_seen; /* devices_generation of the tables when it was made */
 
 	_Atomic int state; /* enum process_state; written by the event thread, or in
 				   * the child of a fork, where it is the only thread */

@@ -118,7 +118,7 @@ struct uapi_hello_reply {
 	uint32_t layout_version;
 	uint32_t slot;
 	uint32_t incarnation;
-	uint32_t devices;        /* number of devices of the client's node */
+	uint32_t devices;        /* number of devices of the client's node, just now */
 	uint32_t node;
 	uint64_t tables_bytes;
 	char site[64];
@@ -166,8 +166,10 @@ struct uapi_handle_reply {
 	uint32_t reserved;
 };
 
+/* Devices come and go: who asks for all of them asks until -ENODEV, and again if
+ * shm_tables_header.devices_generation has moved meanwhile. */
 struct uapi_query_device {
-	uint32_t index; /* 0 .. uapi_hello_reply.devices - 1 */
+	uint32_t index; /* place in the list of the moment, from 0 */
 	uint32_t reserved;
 };
 
@@ -175,7 +177,7 @@ struct uapi_query_device {
  * ports[first_port .. first_port + phys_port_cnt - 1]. */
 struct uapi_device {
 	char name[64];          /* "vroce0" */
-	uint32_t device;        /* index in the site's device list (shm_port.device) */
+	uint32_t device;        /* number in the site's tables (shm_port.device) */
 	uint32_t first_port;    /* index of port 1 in shm_tables.ports */
 	uint32_t node_type;     /* enum ibv_node_type */
 	uint32_t transport;     /* enum ibv_transport_type */
@@ -190,10 +192,12 @@ struct uapi_device {
 	uint32_t device_cap_flags, max_pkeys, local_ca_ack_delay;
 	char fw_ver[64];
 	char netdev[16];        /* name of the interface behind it; empty: none */
+	uint32_t id;            /* what other messages name it by; never used again */
+	uint32_t reserved;
 };
 
 struct uapi_open_device {
-	uint32_t index;
+	uint32_t id;            /* -ENODEV: gone */
 	uint32_t reserved;
 };
 
@@ -366,7 +370,7 @@ struct uapi_cm_listen {
 /* Where an id stands: addresses and, when bound to a device, that device. */
 struct uapi_cm_route {
 	uint32_t bound;         /* 1: device, port_num, sgid and pkey below count */
-	uint32_t index;         /* device, as QUERY_DEVICE counts */
+	uint32_t device;        /* uapi_device.id */
 	uint32_t port_num;
 	uint32_t src_length, dst_length; /* 0: not set */
 	uint32_t pkey;          /* host order */
@@ -432,7 +436,7 @@ struct uapi_cm_event {
 
 struct uapi_async_event {
 	uint32_t event;         /* enum ibv_event_type */
-	uint32_t device;        /* index as QUERY_DEVICE counts */
+	uint32_t device;        /* uapi_device.id */
 	uint32_t port_num;      /* port events; else 0 */
 	uint32_t handle;        /* of the QP, CQ or SRQ; else 0 */
 };

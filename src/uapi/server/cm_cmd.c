@@ -190,7 +190,7 @@ static void write_route(const struct cma_id *id, struct uapi_cm_route *to)
 	if (!route.device)
 		return;
 	to->bound = 1;
-	to->index = ib_device_index(route.device);
+	to->device = ib_device_id(route.device);
 	to->port_num = route.port_num;
 	to->pkey = route.pkey;
 	to->num_paths = route.num_paths;

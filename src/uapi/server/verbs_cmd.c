@@ -40,6 +40,7 @@ static void fill_device(struct uapi_device *to, const struct ib_device *device,
 {
 	memcpy(to->name, device->name, sizeof(to->name));
 	to->device = info->site_device;
+	to->id = ib_device_id(device);
 	to->first_port = info->first_port;
 	to->node_type = device->node_type;
 	to->transport = 0; /* IBV_TRANSPORT_IB, RoCE too */
@@ -87,7 +88,7 @@ static void pass_event(struct ib_event_handler *handler, struct ib_event *event)
 		container_of(handler, struct verbs_context, events);
 	struct uapi_async_event body = {
 		.event = event->event,
-		.device = ib_device_index(event->device),
+		.device = ib_device_id(event->device),
 	};
 
 	switch (event->event) {
@@ -147,7 +148,7 @@ static int open_device(struct uapi_client *c, const void *request, void *reply,
 {
 	const struct uapi_open_device *req = request;
 	struct uapi_handle_reply *rep = reply;
-	struct ib_device *device = ib_node_device(c->node, req->index);
+	struct ib_device *device = ib_node_find_device(c->node, req->id);
 	struct verbs_context *context = NULL;
 	int r;
 

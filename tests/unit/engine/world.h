@@ -146,6 +146,7 @@ static inline void world_port(struct world *w, uint32_t index, const char *addre
 	gid_from_ipv4(port->gids[0].gid, inet_addr(address));
 	port->gids[0].type = SHM_GID_ROCE_V2;
 	atomic_store(&port->gids[0].valid, index + 1);
+	atomic_fetch_add(&w->tables->h.ports_generation, 1);
 }
 
 static inline void world_open(struct world *w)
