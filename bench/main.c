@@ -7,11 +7,9 @@
  * all contestants are open at once and take turns within each repetition
  * (harness/rounds.h). The main process only orders and counts.
  */
-#include <stdio.h>
-#include <sys/resource.h>
-
 #include "harness/options.h"
 #include "harness/place.h"
+#include "harness/priority.h"
 #include "harness/report.h"
 #include "harness/ticks.h"
 #include "scenario/scenario.h"
@@ -80,10 +78,11 @@ int main(int argc, char **argv)
 		return r - 1;
 	ticks_calibrate();
 	place_look();
-	o.niced = !setpriority(PRIO_PROCESS, 0, -20);
+	o.niced = priority_raise();
 	report_begin(&o);
 	for (unsigned int i = 0; o.scenarios[i]; i++)
 		good &= run_scenario(o.scenarios[i], &o);
 	report_end(&o);
+	priority_restore();
 	return good ? 0 : 1;
 }

@@ -195,7 +195,7 @@ static int apply(struct options *o, int opt, const char *value)
 	case 'w':
 		return parse_one(&o->window, value, 1, 1u << 20);
 	case 'd':
-		return parse_one(&o->depth, value, 2, 1u << 15);
+		return parse_one(&o->depth, value, 32, 1u << 15);
 	case 'D':
 		o->device = value;
 		return 0;

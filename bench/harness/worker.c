@@ -18,8 +18,8 @@ static unsigned int default_depth(const struct cell *cell)
 {
 	size_t depth = RECEIVE_BYTES / buffers_stride(cell->size + 64);
 
-	if (depth < 2 * cell->batch)
-		depth = 2 * cell->batch;
+	if (depth < 4 * cell->batch)
+		depth = 4 * cell->batch;
 	return depth < DEPTH_MAX ? (unsigned int)depth : DEPTH_MAX;
 }
 

@@ -5,8 +5,8 @@
  * buffers posted again. What runs below is up to the library: verbcast's through
  * `verbcast run`, rdma-core with Soft-RoCE or hardware otherwise.
  *
- * As many receive buffers are posted as messages may be under way, so nothing is lost
- * on any device for want of one. They lie 24 bytes into their lines: the 40 bytes of the
+ * Never fewer receive buffers are posted than messages may be under way, so nothing is
+ * lost on any device for want of one. They lie 24 bytes into their lines: the 40 bytes of the
  * GRH then end where a line does.
  */
 #include <errno.h>
@@ -21,6 +21,7 @@
 #define GRH_OFFSET 24u
 #define BLOCKS_MAX 16u /* of `batch` requests, each posted at once */
 #define SENDS_MAX  (2u * BUFFERS_POLL)
+#define TAKEN_MAX  16u /* receives that are posted again together */
 
 struct verbs_endpoint {
 	struct endpoint endpoint;
@@ -39,6 +40,8 @@ struct verbs_endpoint {
 	struct ibv_send_wr sends[SENDS_MAX];
 	struct ibv_sge *sink_sge;
 	struct ibv_recv_wr *receives;
+	struct ibv_recv_wr *taken; /* to be posted again */
+	unsigned int taken_count;
 };
 
 static void verbs_close(struct endpoint *e);
@@ -216,13 +219,14 @@ static int verbs_open(const struct endpoint_config *c, struct endpoint **ret)
 	struct verbs_endpoint *v;
 	int r;
 
-	if (c->batch > BUFFERS_POLL || group_count(c) > RDMA_GROUPS_MAX)
+	if (c->batch > BUFFERS_POLL || c->depth <= TAKEN_MAX ||
+	    group_count(c) > RDMA_GROUPS_MAX)
 		return -EINVAL;
 	v = calloc(1, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
 	v->endpoint.config = *c;
-	v->endpoint.capacity = c->depth;
+	v->endpoint.capacity = c->depth - TAKEN_MAX;
 	v->ip_member = -1;
 	v->chance = 0x9e3779b97f4a7c15u;
 	v->blocks = SENDS_MAX / c->batch < BLOCKS_MAX ? SENDS_MAX / c->batch : BLOCKS_MAX;
@@ -276,30 +280,45 @@ static void verbs_send(struct endpoint *e, uint64_t word)
 		v->next_block = 0;
 }
 
+static void post_again(struct verbs_endpoint *v)
+{
+	struct ibv_recv_wr *bad;
+
+	if (v->taken && ibv_post_recv(v->qp, v->taken, &bad))
+		v->endpoint.errors++;
+	v->taken = NULL;
+	v->taken_count = 0;
+}
+
+static void take(struct verbs_endpoint *v, const struct ibv_wc *wc, struct inbox *in)
+{
+	uint8_t *buffer = buffers_at(&v->sink, (unsigned int)wc->wr_id);
+
+	if (wc->status == IBV_WC_SUCCESS)
+		inbox_take(in, buffer + GRH_BYTES, wc->byte_len - GRH_BYTES);
+	else
+		v->endpoint.errors++;
+	v->receives[wc->wr_id].next = v->taken;
+	v->taken = &v->receives[wc->wr_id];
+}
+
+/* Buffers are given back in lists, at the latest when there is nothing else to do. */
 static unsigned int verbs_receive(struct endpoint *e, struct inbox *in)
 {
 	struct verbs_endpoint *v = (struct verbs_endpoint *)e;
-	struct ibv_recv_wr *again = NULL, *bad;
 	struct ibv_wc wc[BUFFERS_POLL];
 	int n = ibv_poll_cq(v->recv_cq, BUFFERS_POLL, wc);
 
 	if (n <= 0) {
 		e->errors += n < 0;
+		post_again(v);
 		return 0;
 	}
-	for (int i = n - 1; i >= 0; i--) {
-		v->receives[wc[i].wr_id].next = again;
-		again = &v->receives[wc[i].wr_id];
-	}
-	for (int i = 0; i < n; i++) {
-		uint8_t *buffer = buffers_at(&v->sink, (unsigned int)wc[i].wr_id);
-
-		if (wc[i].status == IBV_WC_SUCCESS)
-			inbox_take(in, buffer + GRH_BYTES, wc[i].byte_len - GRH_BYTES);
-		else
-			e->errors++;
-	}
-	e->errors += ibv_post_recv(v->qp, again, &bad) != 0;
+	for (int i = 0; i < n; i++)
+		take(v, &wc[i], in);
+	v->taken_count += (unsigned int)n;
+	if (v->taken_count >= TAKEN_MAX)
+		post_again(v);
 	return (unsigned int)n;
 }
 
