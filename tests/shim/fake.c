@@ -178,6 +178,8 @@ static void answer(enum rdma_cm_event_type good, enum rdma_cm_event_type bad,
 	struct uapi_cm_event e = { .id_uid = id_uid, .status = fake.answer_status };
 
 	e.event = fake.answer_status ? bad : good;
+	if (fake.answer_event)
+		e.event = fake.answer_event;
 	fill_route(&e.route);
 	fake_say(&e);
 }

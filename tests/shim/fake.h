@@ -36,6 +36,7 @@ struct fake {
 	bool event_in_join; /* the JOIN event outruns the reply */
 	bool answer_sync;   /* requests are answered by their event at once */
 	int answer_status;
+	enum rdma_cm_event_type answer_event; /* instead of the good one; 0: none */
 	struct fake_call calls[FAKE_CALLS];
 	unsigned int call_count;
 	uint64_t last_id_uid, last_join_uid;

@@ -396,6 +396,20 @@ static void a_synchronous_failure_is_errno(void **state)
 	assert_int_equal(rdma_destroy_id(sync), 0);
 }
 
+static void a_synchronous_call_ends_with_its_device(void **state)
+{
+	struct rdma_cm_id *sync;
+
+	assert_int_equal(rdma_create_id(NULL, &sync, NULL, RDMA_PS_UDP), 0);
+	fake.answer_sync = true;
+	fake.answer_event = RDMA_CM_EVENT_DEVICE_REMOVAL;
+	assert_int_equal(rdma_resolve_addr(sync, NULL, fake_addr("239.1.2.3", 5), 10),
+			 -1);
+	assert_int_equal(errno, ENODEV);
+	assert_int_equal(sync->event->event, RDMA_CM_EVENT_DEVICE_REMOVAL);
+	assert_int_equal(rdma_destroy_id(sync), 0);
+}
+
 static void an_id_becomes_asynchronous_and_back(void **state)
 {
 	struct rdma_cm_id *sync;
@@ -601,6 +615,7 @@ int main(void)
 		multicast_test(migration_moves_what_is_not_fetched),
 		multicast_test(a_synchronous_join_waits_and_keeps_its_event),
 		multicast_test(a_synchronous_failure_is_errno),
+		multicast_test(a_synchronous_call_ends_with_its_device),
 		multicast_test(an_id_becomes_asynchronous_and_back),
 		multicast_test(death_answers_what_is_owed),
 		multicast_test(death_ends_a_resolution),

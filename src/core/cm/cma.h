@@ -9,7 +9,8 @@
  * `schedule` that something waits, and whoever drives it calls cma_run from its loop.
  *
  * Everything runs on one thread. Errors are negative errno. Ids and memberships must be
- * gone before the cma is; the node and its devices outlive it.
+ * gone before the cma is; the node outlives it. A device may go under an id: then the id
+ * hears DEVICE_REMOVAL and nothing else any more (spec/kernel 3.7).
  */
 #ifndef CORE_CM_CMA_H
 #define CORE_CM_CMA_H
@@ -43,6 +44,7 @@ enum cma_event_type {
 	CMA_EVENT_ADDR_ERROR = 1,
 	CMA_EVENT_ROUTE_RESOLVED = 2,
 	CMA_EVENT_ROUTE_ERROR = 3,
+	CMA_EVENT_DEVICE_REMOVAL = 11,
 	CMA_EVENT_MULTICAST_JOIN = 12,
 	CMA_EVENT_MULTICAST_ERROR = 13,
 };
@@ -55,6 +57,7 @@ enum cma_state {
 	CMA_ROUTE_QUERY,
 	CMA_ROUTE_RESOLVED,
 	CMA_ADDR_BOUND,
+	CMA_DEVICE_REMOVAL, /* its device is gone: it can only be destroyed */
 };
 
 /* Join states by bit, spec/kernel 0.1. */

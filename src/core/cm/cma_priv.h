@@ -8,6 +8,7 @@
  *   resolve.c    destinations and routes
  *   multicast.c  memberships
  *   work.c       the queue of events
+ *   removal.c    devices that go
  */
 #ifndef CORE_CM_CMA_PRIV_H
 #define CORE_CM_CMA_PRIV_H
@@ -33,7 +34,9 @@ struct cma_port_space_table {
 
 struct cma {
 	struct cma_config config;
-	struct list queue; /* struct cma_work, oldest first */
+	struct ib_client client; /* of the node, to hear of devices that go */
+	struct list ids;         /* struct cma_id.link */
+	struct list queue;       /* struct cma_work, oldest first */
 	struct cma_port_space_table ports[CMA_PORT_SPACES];
 };
 
@@ -43,6 +46,7 @@ struct cma {
  */
 struct cma_id {
 	struct cma *cma;
+	struct list link; /* in cma->ids */
 	struct cma_id_config config;
 	enum cma_state state;
 	struct sockaddr_storage src, dst;
@@ -117,5 +121,10 @@ int cma_default_qkey(struct cma_id *id);
 
 /* multicast.c */
 void cma_multicast_leave_all(struct cma_id *id);
+/* Their events never come. */
+void cma_multicast_silence_all(struct cma_id *id);
+
+/* removal.c: an ib_client's function. */
+void cma_remove_device(struct ib_client *client, struct ib_device *device);
 
 #endif

@@ -109,22 +109,34 @@ static bool port_is_on_interface(struct ib_device *device, u32 port_num, void *a
 	return true;
 }
 
-/* The first GID of a family and of the port's default type. */
+static bool is_link_local(const union ib_gid *gid)
+{
+	return gid->raw[0] == 0xfe && (gid->raw[1] & 0xc0) == 0x80;
+}
+
+/* The first GID of a family and of the port's default type; one that is good beyond the
+ * link, if there is one. */
 static int first_gid(struct ib_device *device, u32 port_num, sa_family_t family,
 		     struct ib_gid_attr *ret)
 {
 	enum ib_gid_type type = cma_default_gid_type(device, port_num);
 	int len = gid_table_len(device, port_num);
+	int r = -EADDRNOTAVAIL;
+	struct ib_gid_attr gid;
 
 	for (int i = 0; i < len; i++) {
-		if (rdma_query_gid(device, port_num, i, ret) < 0 || ret->gid_type != type)
+		if (rdma_query_gid(device, port_num, i, &gid) < 0 || gid.gid_type != type)
 			continue;
-		if (gid_is_zero(ret->gid.raw))
+		if (gid_is_zero(gid.gid.raw) ||
+		    gid_is_v4_mapped(gid.gid.raw) != (family == AF_INET))
 			continue;
-		if (gid_is_v4_mapped(ret->gid.raw) == (family == AF_INET))
-			return 0;
+		if (r < 0 || is_link_local(&ret->gid))
+			*ret = gid;
+		r = 0;
+		if (!is_link_local(&gid.gid))
+			break;
 	}
-	return -EADDRNOTAVAIL;
+	return r;
 }
 
 static int source_on_port(struct ib_device *device, u32 port_num, sa_family_t family,

@@ -17,13 +17,19 @@ int cma_create(const struct cma_config *config, struct cma **ret)
 		return -ENOMEM;
 	cma->config = *config;
 	list_init(&cma->queue);
+	list_init(&cma->ids);
 	cma_ports_init(cma);
+	cma->client.remove = cma_remove_device;
+	ib_register_client(&cma->client, config->node);
 	*ret = cma;
 	return 0;
 }
 
 void cma_destroy(struct cma *cma)
 {
+	if (!cma)
+		return;
+	ib_unregister_client(&cma->client);
 	free(cma);
 }
 
@@ -40,6 +46,7 @@ int cma_id_create(struct cma *cma, const struct cma_id_config *config,
 	list_init(&id->port_link);
 	list_init(&id->multicasts);
 	cma_work_init(&id->work, NULL);
+	list_append(&cma->ids, &id->link);
 	*ret = id;
 	return 0;
 }
@@ -51,6 +58,7 @@ void cma_id_destroy(struct cma_id *id)
 	cma_work_cancel(&id->work);
 	cma_multicast_leave_all(id);
 	cma_port_release(id);
+	list_remove(&id->link);
 	free(id);
 }
 

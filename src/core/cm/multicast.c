@@ -159,3 +159,12 @@ void cma_multicast_leave_all(struct cma_id *id)
 		cma_multicast_leave(
 			container_of(id->multicasts.next, struct cma_multicast, link));
 }
+
+void cma_multicast_silence_all(struct cma_id *id)
+{
+	list_for_each(pos, &id->multicasts) {
+		struct cma_multicast *mc = container_of(pos, struct cma_multicast, link);
+
+		cma_work_cancel(&mc->work);
+	}
+}

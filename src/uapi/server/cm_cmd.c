@@ -232,6 +232,15 @@ static struct cm_id *find_id(struct uapi_client *c, uint32_t handle)
 	return uapi_handle_find(c->handles, UAPI_HANDLE_CM_ID, handle);
 }
 
+/* An id whose device is gone is good for nothing but to be destroyed (spec/kernel 3.8). */
+static int get_id(struct uapi_client *c, uint32_t handle, struct cm_id **ret)
+{
+	*ret = find_id(c, handle);
+	if (!*ret)
+		return -ENOENT;
+	return cma_id_state((*ret)->cma_id) == CMA_DEVICE_REMOVAL ? -ENXIO : 0;
+}
+
 /* Spec/kernel 3.8: a family that is known, and exactly its length. */
 static bool is_valid_address(const struct sockaddr_storage *addr, uint32_t length)
 {
@@ -324,9 +333,9 @@ static int do_bind_addr(struct uapi_client *c, const void *request, void *reply,
 
 	if (!is_valid_address(&req->addr, req->length))
 		return -EINVAL;
-	id = find_id(c, req->id);
-	if (!id)
-		return -ENOENT;
+	r = get_id(c, req->id, &id);
+	if (r < 0)
+		return r;
 	r = cma_bind_addr(id->cma_id, (const struct sockaddr *)&req->addr);
 	if (r < 0)
 		return r;
@@ -340,14 +349,15 @@ static int do_resolve_addr(struct uapi_client *c, const void *request, void *rep
 	const struct uapi_cm_resolve_addr *req = request;
 	const struct sockaddr *src = (const struct sockaddr *)&req->src;
 	struct cm_id *id;
+	int r;
 
 	if (req->src_length && !is_valid_address(&req->src, req->src_length))
 		return -EINVAL;
 	if (!is_valid_address(&req->dst, req->dst_length))
 		return -EINVAL;
-	id = find_id(c, req->id);
-	if (!id)
-		return -ENOENT;
+	r = get_id(c, req->id, &id);
+	if (r < 0)
+		return r;
 	return cma_resolve_addr(id->cma_id, req->src_length ? src : NULL,
 				(const struct sockaddr *)&req->dst, req->timeout_ms);
 }
@@ -356,10 +366,12 @@ static int do_resolve_route(struct uapi_client *c, const void *request, void *re
 			    struct uapi_fds *fds)
 {
 	const struct uapi_cm_resolve_route *req = request;
-	struct cm_id *id = find_id(c, req->id);
+	struct cm_id *id;
+	int r;
 
-	if (!id)
-		return -ENOENT;
+	r = get_id(c, req->id, &id);
+	if (r < 0)
+		return r;
 	return cma_resolve_route(id->cma_id, req->timeout_ms);
 }
 
@@ -367,10 +379,12 @@ static int do_query_route(struct uapi_client *c, const void *request, void *repl
 			  struct uapi_fds *fds)
 {
 	const struct uapi_handle *req = request;
-	struct cm_id *id = find_id(c, req->handle);
+	struct cm_id *id;
+	int r;
 
-	if (!id)
-		return -ENOENT;
+	r = get_id(c, req->handle, &id);
+	if (r < 0)
+		return r;
 	write_route(id->cma_id, reply);
 	return 0;
 }
@@ -412,14 +426,15 @@ static int do_join(struct uapi_client *c, const void *request, void *reply,
 	const struct uapi_cm_join *req = request;
 	struct uapi_handle_reply *rep = reply;
 	struct cm_id *id;
+	int r;
 
 	if (!is_valid_address(&req->addr, req->length))
 		return -EINVAL;
 	if (req->flags & ~(uint32_t)UAPI_CM_JOIN_SENDONLY)
 		return -EINVAL;
-	id = find_id(c, req->id);
-	if (!id)
-		return -ENOENT;
+	r = get_id(c, req->id, &id);
+	if (r < 0)
+		return r;
 	if (uapi_handle_count(c->handles, UAPI_HANDLE_CM_JOIN) >=
 	    c->limits->max_joins_per_client)
 		return -ENOMEM;
@@ -435,6 +450,8 @@ static int do_leave(struct uapi_client *c, const void *request, void *reply,
 
 	if (!join)
 		return -ENOENT;
+	if (cma_id_state(join->id->cma_id) == CMA_DEVICE_REMOVAL)
+		return -ENXIO;
 	destroy_join(join);
 	return 0;
 }
@@ -450,9 +467,9 @@ static int do_init_qp_attr(struct uapi_client *c, const void *request, void *rep
 
 	if (req->qp_state > IB_QPS_ERR)
 		return -EINVAL;
-	id = find_id(c, req->id);
-	if (!id)
-		return -ENOENT;
+	r = get_id(c, req->id, &id);
+	if (r < 0)
+		return r;
 	attr.qp_state = (enum ib_qp_state)req->qp_state;
 	r = cma_init_qp_attr(id->cma_id, &attr, &mask);
 	if (r < 0)
@@ -484,11 +501,12 @@ static int do_set_option(struct uapi_client *c, const void *request, void *reply
 			 struct uapi_fds *fds)
 {
 	const struct uapi_cm_option *req = request;
-	struct cm_id *id = find_id(c, req->id);
-	int value = req->value[0];
+	int value = req->value[0], r;
+	struct cm_id *id;
 
-	if (!id)
-		return -ENOENT;
+	r = get_id(c, req->id, &id);
+	if (r < 0)
+		return r;
 	if (req->level != OPTION_LEVEL_ID || req->name > OPTION_ACK_TIMEOUT)
 		return -ENOSYS; /* spec/userland 3.2 */
 	if (req->length != option_length(req->name))
@@ -512,11 +530,12 @@ static int do_listen(struct uapi_client *c, const void *request, void *reply,
 		     struct uapi_fds *fds)
 {
 	const struct uapi_cm_listen *req = request;
-	struct cm_id *id = find_id(c, req->id);
+	struct cm_id *id;
 	int r;
 
-	if (!id)
-		return -ENOENT;
+	r = get_id(c, req->id, &id);
+	if (r < 0)
+		return r;
 	r = cma_listen(id->cma_id, req->backlog);
 	if (r < 0)
 		return r;

@@ -95,6 +95,19 @@ static void an_ipv6_group_takes_an_ipv6_source(void **state)
 
 	assert_int_equal(resolve(w, id, "ff0e::1")->event, CMA_EVENT_ADDR_RESOLVED);
 	cma_query_route(id, &route);
+	assert_true(addr_equal_host((struct sockaddr *)&route.src, at("::1", 0)));
+	cma_id_destroy(id);
+}
+
+static void a_link_local_source_is_better_than_none(void **state)
+{
+	struct world *w = *state;
+	struct cma_id *id = world_id(w, CMA_PS_UDP);
+	struct cma_route route;
+
+	w->devices[0].gid_count = 1; /* fe80::1 */
+	assert_int_equal(resolve(w, id, "ff0e::1")->event, CMA_EVENT_ADDR_RESOLVED);
+	cma_query_route(id, &route);
 	assert_int_equal(route.src.ss_family, AF_INET6);
 	assert_int_equal(((struct sockaddr_in6 *)&route.src)->sin6_scope_id, 1);
 	cma_id_destroy(id);
@@ -300,6 +313,7 @@ int main(void)
 		world_test(a_group_follows_the_route_to_its_device),
 		world_test(the_routes_preferred_source_is_taken),
 		world_test(an_ipv6_group_takes_an_ipv6_source),
+		world_test(a_link_local_source_is_better_than_none),
 		world_test(a_bound_id_keeps_its_device_for_a_group),
 		world_test(a_source_given_is_bound_to),
 		world_test(the_source_is_ignored_once_bound),

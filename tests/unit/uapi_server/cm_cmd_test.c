@@ -516,6 +516,32 @@ static void queue_pair_attributes_are_of_a_bound_id(void **state)
 	assert_int_equal(call(c, UAPI_CM_INIT_QP_ATTR, &req, &rep), -EINVAL);
 }
 
+static void an_id_without_its_device_is_only_destroyed(void **state)
+{
+	struct fixture *f = *state;
+	struct uapi_client *c = &f->clients[0];
+	uint32_t id = bound_id(c, 1), handle, other;
+	struct uapi_cm_resolve_route resolve = { .id = id, .timeout_ms = 1 };
+	struct uapi_cm_option option = { .id = id, .length = 1 };
+	struct uapi_cm_route route;
+
+	assert_int_equal(join(c, id, 1, &handle), 0);
+	ib_remove_device(&f->device);
+	turn(f);
+	assert_int_equal(f->event_count, 1);
+	assert_int_equal(f->events[0].event, 11);
+	assert_int_equal(f->events[0].id_uid, 1);
+	assert_int_equal(f->events[0].route.bound, 0);
+	assert_int_equal(bind_id(c, id, &route), -ENXIO);
+	assert_int_equal(join(c, id, 1, &other), -ENXIO);
+	assert_int_equal(call(c, UAPI_CM_RESOLVE_ROUTE, &resolve, NULL), -ENXIO);
+	assert_int_equal(call(c, UAPI_CM_SET_OPTION, &option, NULL), -ENXIO);
+	assert_int_equal(on_handle(c, UAPI_CM_QUERY_ROUTE, id), -ENXIO);
+	assert_int_equal(on_handle(c, UAPI_CM_LEAVE, handle), -ENXIO);
+	assert_int_equal(on_handle(c, UAPI_CM_DESTROY_ID, id), 0);
+	assert_int_equal(on_handle(c, UAPI_CM_LEAVE, handle), -ENOENT);
+}
+
 #define cm_test(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 int main(void)
@@ -536,6 +562,7 @@ int main(void)
 		cm_test(limits_hold_and_what_is_given_back_counts),
 		cm_test(options_have_a_level_a_name_and_a_length),
 		cm_test(queue_pair_attributes_are_of_a_bound_id),
+		cm_test(an_id_without_its_device_is_only_destroyed),
 	};
 
 	return harness_run(tests);
