@@ -202,7 +202,8 @@ struct sender {
 };
 
 struct rx {
-	struct sender **senders; /* [SHM_SLOTS_MAX] */
+	struct sender **senders;          /* [SHM_SLOTS_MAX] */
+	uint32_t finished[SHM_SLOTS_MAX]; /* incarnation whose log was read to its end */
 	struct sender *active[SHM_SLOTS_MAX];
 	uint32_t active_count;
 	uint32_t next; /* where the next turn begins */

@@ -68,7 +68,8 @@ static bool program_polls(struct engine *e, uint32_t *quiet)
 
 static int helper_sleep(struct engine *e, uint32_t seen)
 {
-	return shm_doorbell_sleep(e->doorbell, SHM_SLEEPER_HELPER, seen, ENGINE_RECHECK_MS);
+	return shm_doorbell_sleep(e->doorbell, SHM_SLEEPER_HELPER, seen,
+				  ENGINE_RECHECK_MS);
 }
 
 static void *helper_main(void *arg)

@@ -96,6 +96,7 @@ static void bit_clear(struct engine *e, uint32_t slot)
 /* A bit that is set, of a slot whose log is not active. */
 static void collect(struct engine *e, uint32_t slot)
 {
+	const struct shm_slot *now = &e->tables->slots[slot];
 	struct sender *s = e->rx.senders[slot];
 
 	if (s) {
@@ -104,8 +105,9 @@ static void collect(struct engine *e, uint32_t slot)
 	}
 	/* Cleared before the daemon is asked: a ring from now on is not overlooked. */
 	bit_clear(e, slot);
-	if (atomic_load_explicit(&e->tables->slots[slot].state, memory_order_acquire) ==
-	    SHM_SLOT_FREE)
+	if (atomic_load_explicit(&now->state, memory_order_acquire) == SHM_SLOT_FREE ||
+	    atomic_load_explicit(&now->incarnation, memory_order_acquire) ==
+		    e->rx.finished[slot])
 		return;
 	e->rx.wanted[slot / 64] |= 1ull << (slot % 64);
 	e->rx.any_wanted = true;
@@ -177,6 +179,7 @@ static bool retire_if_dead(struct engine *e, struct sender *s)
 	if (s->active)
 		deactivate(e, s);
 	rx->senders[s->slot] = NULL;
+	rx->finished[s->slot] = s->incarnation;
 	rx->followed--;
 	s->next_retired = rx->retired;
 	rx->retired = s;
@@ -286,7 +289,8 @@ static int sender_install(struct engine *e, struct sender *s)
 {
 	struct rx *rx = &e->rx;
 
-	if (rx->senders[s->slot])
+	/* Two threads asked; the other one may even have read it to its end since. */
+	if (rx->senders[s->slot] || rx->finished[s->slot] == s->incarnation)
 		return -EEXIST;
 	if (!rx->index_of_slot[s->slot])
 		rx->index_of_slot[s->slot] = (uint16_t)++rx->indices;
@@ -362,7 +366,7 @@ static void map_one(struct engine *e, uint32_t slot)
 	r = sender_install(e, s);
 	lock_drop(&e->rx_lock);
 	if (r < 0)
-		sender_free(s); /* another thread was faster */
+		sender_free(s);
 }
 
 /* Under rx: take one slot out of those wanted. */

@@ -165,6 +165,7 @@ static inline struct world_process *world_start(struct world *w, uint32_t slot)
 	struct world_process *p = &w->processes[slot];
 	uint32_t incarnation = p->incarnation + 1;
 
+	pthread_mutex_lock(&w->lock);
 	memset(p, 0, sizeof(*p));
 	p->world = w;
 	p->slot = slot;
@@ -177,6 +178,7 @@ static inline struct world_process *world_start(struct world *w, uint32_t slot)
 	assert_int_equal(shm_counters_map(p->counters_fd, 1, &p->counters), 0);
 	atomic_store(&w->tables->slots[slot].incarnation, incarnation);
 	atomic_store(&w->tables->slots[slot].state, SHM_SLOT_LIVE);
+	pthread_mutex_unlock(&w->lock);
 	const struct engine_config config = {
 		.tables = w->tables,
 		.doorbell = p->doorbell,
@@ -193,6 +195,7 @@ static inline struct world_process *world_start(struct world *w, uint32_t slot)
 /* The funeral (spec/dataplane 7): mark, strike, ring everybody. */
 static inline void world_bury(struct world *w, struct world_process *p)
 {
+	pthread_mutex_lock(&w->lock);
 	atomic_store(&w->tables->slots[p->slot].state, SHM_SLOT_DEAD);
 	p->alive = false;
 	for (uint32_t i = 0; i < w->tables->h.groups_used; i++)
@@ -200,6 +203,7 @@ static inline void world_bury(struct world *w, struct world_process *p)
 	for (uint32_t i = 0; i < WORLD_PROCESSES; i++)
 		if (w->processes[i].alive)
 			shm_doorbell_kick(w->processes[i].doorbell, p->slot);
+	pthread_mutex_unlock(&w->lock);
 }
 
 /* Close the engine; what it shared stays, as after a death. */
@@ -209,12 +213,15 @@ static inline void world_stop(struct world_process *p)
 	p->engine = NULL;
 }
 
+/* The slot is free. */
 static inline void world_forget(struct world_process *p)
 {
 	if (p->engine)
 		engine_close(p->engine);
 	if (!p->doorbell)
 		return;
+	pthread_mutex_lock(&p->world->lock);
+	p->alive = false;
 	shm_doorbell_unmap(p->doorbell);
 	shm_counters_unmap(p->counters);
 	close(p->doorbell_fd);
@@ -222,8 +229,11 @@ static inline void world_forget(struct world_process *p)
 	if (p->log_fd >= 0)
 		close(p->log_fd);
 	p->log_fd = -1;
+	p->doorbell_fd = -1;
 	p->doorbell = NULL;
 	p->engine = NULL;
+	atomic_store(&p->world->tables->slots[p->slot].state, SHM_SLOT_FREE);
+	pthread_mutex_unlock(&p->world->lock);
 }
 
 static inline void world_close(struct world *w)
