@@ -271,20 +271,6 @@ static void cursor_begin(const struct sender *s)
 			      memory_order_release);
 }
 
-/* Two threads asked for a log; the first followed it to its end, and its follower is
- * gone, before the second came to this. What it read is not read again. */
-static void resume(struct sender *s)
-{
-	uint64_t position;
-
-	if (atomic_load_explicit(&s->cursor->incarnation, memory_order_acquire) !=
-	    s->incarnation)
-		return;
-	position = atomic_load_explicit(&s->cursor->position, memory_order_acquire);
-	if (position > s->position)
-		s->position = position;
-}
-
 static int sender_install(struct engine *e, struct sender *s)
 {
 	struct rx *rx = &e->rx;
@@ -296,7 +282,6 @@ static int sender_install(struct engine *e, struct sender *s)
 		rx->index_of_slot[s->slot] = (uint16_t)++rx->indices;
 	s->index = rx->index_of_slot[s->slot] - 1u;
 	s->serial = ++rx->serial;
-	resume(s);
 	cursor_begin(s);
 	rx->senders[s->slot] = s;
 	rx->followed++;
