@@ -2,7 +2,7 @@
 # Installed under a prefix, it works from there and needs nothing of the build tree.
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
-need mckey readelf
+need mckey ibv_devices readelf
 
 prefix=$site_work/some/prefix
 cmake --install "$VERBCAST_BUILD" --prefix "$prefix" >"$site_work/install.out" 2>&1 ||
@@ -27,12 +27,19 @@ ended r 20
 quiet r s
 got 239.1.12.1 "$r" 10
 
-say 'where the dynamic linker cannot follow, it says so'
-mkdir "$site_work/a blank"
+say 'also from a path with a blank in it'
+mkdir "$site_work/a blank" "$site_work/a:colon"
 cp -a "$prefix" "$site_work/a blank/"
-timeout 20 "$site_work/a blank/prefix/bin/verbcast" run -- true >"$site_work/blank.out" 2>&1 &&
+timeout 20 "$site_work/a blank/prefix/bin/verbcast" run -- ibv_devices \
+	>"$site_work/blank.out" 2>"$site_work/blank.err" || fail 'it does not run'
+quiet blank
+says blank 'vroce0'
+
+say 'where the dynamic linker cannot follow, it says so'
+cp -a "$prefix" "$site_work/a:colon/"
+timeout 20 "$site_work/a:colon/prefix/bin/verbcast" run -- true >"$site_work/colon.out" 2>&1 &&
 	fail 'it pretends to have run'
-says blank '^verbcast: error: .*blank'
+says colon '^verbcast: error: .*colon'
 
 say 'nothing in it points back'
 find "$prefix" -type f | while read -r file; do
