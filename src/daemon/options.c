@@ -4,9 +4,13 @@
 #include <errno.h>
 #include <grp.h>
 #include <limits.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/options.h"
 #include "shm/limits.h"
@@ -84,6 +88,51 @@ static int set_limit(const char *text, char error[OPTIONS_ERROR_MAX])
 	return r < 0 ? -EINVAL : 0;
 }
 
+/* Is there such an interface, and is it one that others may be behind? */
+static const char *wire_problem(const char *name)
+{
+	struct ifreq request;
+	int fd, r;
+
+	if (!*name || strlen(name) >= sizeof(request.ifr_name))
+		return "no interface can be called so";
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return NULL; /* it will be seen */
+	memset(&request, 0, sizeof(request));
+	strcpy(request.ifr_name, name);
+	r = ioctl(fd, SIOCGIFFLAGS, &request);
+	close(fd);
+	if (r < 0)
+		return "there is no such interface";
+	if (request.ifr_flags & IFF_LOOPBACK)
+		return "that is the loopback, whose device is vroce0";
+	return NULL;
+}
+
+static bool has_wire(const char *name)
+{
+	for (unsigned int i = 0; i < parsed.wire_count; i++)
+		if (!strcmp(parsed.wires[i], name))
+			return true;
+	return false;
+}
+
+static int add_wire(const char *name, char error[OPTIONS_ERROR_MAX])
+{
+	const char *problem = wire_problem(name);
+
+	if (!problem && !has_wire(name)) {
+		if (parsed.wire_count < SITE_WIRES_MAX)
+			parsed.wires[parsed.wire_count++] = name;
+		else
+			problem = "these are too many interfaces";
+	}
+	if (problem)
+		snprintf(error, OPTIONS_ERROR_MAX, "--wire %.80s: %s", name, problem);
+	return problem ? -EINVAL : 0;
+}
+
 static const struct option_spec specs[] = {
 	{ "site", OPTION_STRING, "NAME", "serve this site (default: default)",
 	  &parsed.site, NULL },
@@ -98,6 +147,8 @@ static const struct option_spec specs[] = {
 	  &parsed.is_private, NULL },
 	{ "limit", OPTION_CALL, "NAME=VALUE", "set a limit; help lists them", NULL,
 	  set_limit },
+	{ "wire", OPTION_CALL, "IFACE",
+	  "have a RoCE device for this interface, too; may be repeated", NULL, add_wire },
 	{ "group", OPTION_STRING, "NAME", "let this group of users in, too", &group_name,
 	  NULL },
 	{ "ipv6-multicast", OPTION_FLAG, NULL,

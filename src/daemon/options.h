@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "hca/hca.h"
+#include "site/start.h"
 #include "uapi/server/server.h"
 
 enum daemon_exit {
@@ -21,6 +22,8 @@ struct daemon_options {
 	bool is_private;
 	bool help, version, list_limits;
 	bool ipv6_multicast;
+	const char *wires[SITE_WIRES_MAX]; /* interfaces to have devices for */
+	unsigned int wire_count;
 	unsigned int linger_s;
 	int ready_fd; /* -1: none */
 	gid_t gid;    /* (gid_t)-1: nobody but our user and root */

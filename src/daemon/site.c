@@ -11,11 +11,9 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "daemon/status.h"
-#include "daemon/sysfs_tree.h"
-#include "path/roce/roce.h"
+#include "daemon/tree.h"
 
 #define NODE_NAME      "local"
-#define DEVICE_NAME    "vroce0"
 #define FIRST_GRACE_MS 10000u /* for whoever started us to come */
 
 /* -- what the server asks of a site ------------------------------------------------- */
@@ -148,9 +146,15 @@ static void qp_left(void *arg, struct ib_device *device, uint32_t slot, uint32_t
 		history_qp_left(&s->history, &p, device, qpn, counters);
 }
 
+static void unused(void *arg, struct ib_device *device)
+{
+	devices_sweep(((struct site *)arg)->devices);
+}
+
 static const struct hca_device_ops device_ops = {
 	.member_left = member_left,
 	.qp_left = qp_left,
+	.unused = unused,
 };
 
 /* -- devices ------------------------------------------------------------------------ */
@@ -174,89 +178,31 @@ static uint64_t guid_seed(const struct site *s)
 	return (uint64_t)high << 32 | low;
 }
 
-static int create_device(struct site *s)
+/* Programs look again when this has been told, and the tree must be right by then. What
+ * cannot be written is missing from it, and is logged; the site goes on. */
+static void devices_changed(void *arg)
 {
-	const struct hca_device_config config = {
-		.site = s->hca,
-		.path = &path_roce_loopback,
-		.name = DEVICE_NAME,
-		.guid = hca_guid(guid_seed(s), 0),
-		.link = { .netdev = s->addresses.netdev,
-			  .gids = s->addresses.gids,
-			  .gid_count = s->addresses.count },
-		.limits = s->options->hca,
+	tree_write(arg);
+}
+
+static int create_devices(struct site *s)
+{
+	const struct devices_config config = {
+		.loop = s->loop,
+		.tables = s->tables,
+		.hca = s->hca,
+		.node = s->node,
+		.limits = &s->options->hca,
 		.ops = &device_ops,
+		.guid_seed = guid_seed(s),
+		.wires = s->options->wires,
+		.wire_count = s->options->wire_count,
+		.read = addr_links_read,
+		.changed = devices_changed,
 		.arg = s,
 	};
 
-	return hca_device_create(s->node, &config, &s->device);
-}
-
-static void describe_port(struct ib_device *device, struct sysfs_port *port,
-			  struct sysfs_gid *gids, uint16_t *pkeys)
-{
-	struct ib_port_attr attr = { 0 };
-
-	ib_query_port(device, 1, &attr);
-	*port = (struct sysfs_port){
-		.state = attr.state,
-		.phys_state = attr.phys_state,
-		.ethernet = true,
-		.lid = attr.lid,
-		.lmc = attr.lmc,
-		.sm_lid = attr.sm_lid,
-		.sm_sl = attr.sm_sl,
-		.rate_gbps = 100,
-		.cap_mask = attr.port_cap_flags,
-		.pkeys = pkeys,
-		.pkey_count = attr.pkey_tbl_len,
-		.gids = gids,
-		.gid_count = (size_t)attr.gid_tbl_len,
-	};
-	for (int i = 0; i < attr.gid_tbl_len; i++) {
-		struct ib_gid_attr gid;
-
-		if (rdma_query_gid(device, 1, i, &gid) < 0)
-			continue;
-		memcpy(gids[i].raw, gid.gid.raw, sizeof(gids[i].raw));
-		gids[i].roce_v2 = gid.gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP;
-	}
-	for (int i = 0; i < attr.pkey_tbl_len; i++)
-		ib_query_pkey(device, 1, (u16)i, &pkeys[i]);
-}
-
-static int create_tree(struct site *s)
-{
-	struct ib_device *device = hca_device_ib(s->device);
-	struct sysfs_gid gids[SHM_GIDS_MAX] = { 0 };
-	uint16_t pkeys[SHM_PKEYS_MAX] = { 0 };
-	struct ib_device_attr attr = { 0 };
-	struct sysfs_port port;
-	struct sysfs_device d;
-	int r;
-
-	ib_query_device(device, &attr);
-	describe_port(device, &port, gids, pkeys);
-	d = (struct sysfs_device){
-		.name = ib_device_name(device),
-		.netdev = s->addresses.netdev,
-		.fw_ver = attr.fw_ver,
-		.node_desc = s->paths->name,
-		.node_type = RDMA_NODE_IB_CA,
-		.hw_rev = attr.hw_ver,
-		.vendor_id = attr.vendor_id,
-		.vendor_part_id = attr.vendor_part_id,
-		.node_guid = device->node_guid,
-		.sys_image_guid = attr.sys_image_guid,
-		.ports = &port,
-		.port_count = 1,
-	};
-	r = sysfs_tree_remove(s->paths->sys); /* of one that died with its janitor */
-	if (!r)
-		r = sysfs_tree_create(s->paths->sys, &d, 1);
-	if (r < 0)
-		log_error("cannot make %s: %s", s->paths->sys, strerror(-r));
-	return r;
+	return devices_create(&config, &s->devices);
 }
 
 /* -- life --------------------------------------------------------------------------- */
@@ -291,12 +237,11 @@ static int create_node(struct site *s)
 {
 	int r;
 
-	addresses_of_loopback(&s->addresses);
 	s->node = ib_node_create(NODE_NAME, 0);
-	r = IS_ERR(s->node) || !s->node ? -ENOMEM : create_device(s);
+	r = s->node ? create_devices(s) : -ENOMEM;
 	if (r < 0)
-		log_error("cannot make the device %s: %s", DEVICE_NAME, strerror(-r));
-	return r < 0 ? r : create_tree(s);
+		log_error("cannot make the devices: %s", strerror(-r));
+	return r;
 }
 
 static int create_server(struct site *s, int *listen_fd)
@@ -387,7 +332,7 @@ void site_destroy(struct site *s)
 	if (s->tables)
 		atomic_store(&s->tables->h.dead, 1);
 	uapi_server_destroy(s->server);
-	hca_device_destroy(s->device);
+	devices_destroy(s->devices);
 	ib_node_destroy(s->node);
 	hca_site_destroy(s->hca);
 	slots_destroy(s->slots);

@@ -6,7 +6,7 @@
 #ifndef DAEMON_SITE_H
 #define DAEMON_SITE_H
 
-#include "daemon/addresses.h"
+#include "daemon/devices.h"
 #include "daemon/history.h"
 #include "daemon/options.h"
 #include "daemon/slots.h"
@@ -22,10 +22,9 @@ struct site {
 	bool ending;
 	int tables_fd;
 	struct shm_tables *tables;
-	struct addresses addresses;
 	struct hca_site *hca;
 	struct ib_node *node;
-	struct hca_device *device;
+	struct devices *devices;
 	struct slots *slots;
 	struct history history;
 	struct uapi_server *server;

@@ -74,6 +74,7 @@ static void add_port(cJSON *ports, struct ib_device *device, uint32_t port_num)
 	ib_query_port(device, port_num, &attr);
 	cJSON_AddNumberToObject(port, "port", port_num);
 	cJSON_AddStringToObject(port, "state", state_name(attr.state));
+	cJSON_AddNumberToObject(port, "mtu", 128 << attr.active_mtu);
 	gids = add_array(port, "gids");
 	for (int i = 0; i < attr.gid_tbl_len; i++)
 		if (!rdma_query_gid(device, port_num, i, &gid))
@@ -84,8 +85,11 @@ static void add_device(cJSON *devices, struct ib_device *device)
 {
 	uint32_t first = rdma_start_port(device);
 	cJSON *d = append_object(devices), *ports;
+	struct ib_device_info info = { 0 };
 
+	ib_describe_device(device, &info);
 	cJSON_AddStringToObject(d, "name", ib_device_name(device));
+	cJSON_AddStringToObject(d, "netdev", info.netdev);
 	cJSON_AddStringToObject(d, "link_layer",
 				rdma_port_get_link_layer(device, first) ==
 						IB_LINK_LAYER_ETHERNET
@@ -169,7 +173,8 @@ static cJSON *append_process(cJSON *processes, uint32_t slot, pid_t pid,
 
 static void add_processes(cJSON *root, const struct site *s)
 {
-	struct processes all = { .site = s, .device = hca_device_ib(s->device) };
+	struct processes all = { .site = s };
+	struct hca_device *device;
 	cJSON *processes = add_array(root, "processes");
 
 	for (uint32_t slot = 0; slot < SHM_SLOTS_MAX; slot++) {
@@ -183,7 +188,10 @@ static void add_processes(cJSON *root, const struct site *s)
 		all.qps[slot] =
 			append_process(processes, slot, p.pid, p.program, p.node, drops);
 	}
-	hca_device_each_qp(s->device, add_live_qp, &all);
+	for (unsigned int n = 0; (device = devices_nth(s->devices, n)); n++) {
+		all.device = hca_device_ib(device);
+		hca_device_each_qp(device, add_live_qp, &all);
+	}
 }
 
 static void add_ended(cJSON *root, const struct site *s)
@@ -284,13 +292,15 @@ static void add_live_member(void *arg, const struct hca_group_view *group,
 
 static void add_groups(cJSON *root, const struct site *s)
 {
-	struct groups all = { .site = s,
-			      .device = hca_device_ib(s->device),
-			      .array = add_array(root, "groups") };
+	struct groups all = { .site = s, .array = add_array(root, "groups") };
+	struct hca_device *device;
 
 	list_for_each(pos, &s->history.member_list)
 		container_of(pos, struct history_member, link)->shown = false;
-	hca_device_each_group(s->device, add_live_group, add_live_member, &all);
+	for (unsigned int n = 0; (device = devices_nth(s->devices, n)); n++) {
+		all.device = hca_device_ib(device);
+		hca_device_each_group(device, add_live_group, add_live_member, &all);
+	}
 	list_for_each(pos, &s->history.member_list) {
 		struct history_member *m = container_of(pos, struct history_member, link);
 

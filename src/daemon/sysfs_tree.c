@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <endian.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -307,11 +308,13 @@ static void put_device(struct folder *class_ib, const struct sysfs_device *d)
 	folder_close(&device);
 }
 
-static void put_uverbs(struct folder *class_verbs, const char *name,
-		       const struct sysfs_device *d)
+static void put_uverbs(struct folder *class_verbs, const struct sysfs_device *d)
 {
-	struct folder uverbs = folder_open(class_verbs, name);
-	char target[128];
+	struct folder uverbs;
+	char target[128], name[32];
+
+	snprintf(name, sizeof(name), "uverbs%u", d->uverbs);
+	uverbs = folder_open(class_verbs, name);
 
 	put(&uverbs, "ibdev", "%s", d->name);
 	put(&uverbs, "abi_version", "1");
@@ -326,14 +329,12 @@ static void put_classes(struct folder *root, const struct sysfs_device *devices,
 	struct folder class = folder_open(&sys, "class");
 	struct folder ib = folder_open(&class, "infiniband");
 	struct folder verbs = folder_open(&class, "infiniband_verbs");
-	char name[32];
 	size_t i;
 
 	put(&verbs, "abi_version", "6");
 	for (i = 0; i < n; i++) {
 		put_device(&ib, &devices[i]);
-		snprintf(name, sizeof(name), "uverbs%zu", i);
-		put_uverbs(&verbs, name, &devices[i]);
+		put_uverbs(&verbs, &devices[i]);
 	}
 	folder_close(&verbs);
 	folder_close(&ib);
@@ -342,7 +343,8 @@ static void put_classes(struct folder *root, const struct sysfs_device *devices,
 }
 
 /* Nobody talks to these: UCX only wants a character device it may open. */
-static void put_device_files(struct folder *root, size_t n)
+static void put_device_files(struct folder *root, const struct sysfs_device *devices,
+			     size_t n)
 {
 	struct folder dev = folder_open(root, "dev");
 	struct folder ib = folder_open(&dev, "infiniband");
@@ -350,13 +352,15 @@ static void put_device_files(struct folder *root, size_t n)
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		snprintf(name, sizeof(name), "uverbs%zu", i);
+		snprintf(name, sizeof(name), "uverbs%u", devices[i].uverbs);
 		put_link(&ib, name, "/dev/null");
 	}
 	put_link(&ib, "rdma_cm", "/dev/null");
 	folder_close(&ib);
 	folder_close(&dev);
 }
+
+static int remove_tree(const char *dir);
 
 int sysfs_tree_create(const char *dir, const struct sysfs_device *devices, size_t n)
 {
@@ -368,11 +372,11 @@ int sysfs_tree_create(const char *dir, const struct sysfs_device *devices, size_
 	root.fd = open(dir, DIR_FLAGS);
 	if (check(&root, root.fd)) {
 		put_classes(&root, devices, n);
-		put_device_files(&root, n);
+		put_device_files(&root, devices, n);
 	}
 	folder_close(&root);
 	if (error)
-		sysfs_tree_remove(dir);
+		remove_tree(dir);
 	return error;
 }
 
@@ -422,7 +426,7 @@ static int remove_at(int at, const char *name, int depth)
 	return r;
 }
 
-int sysfs_tree_remove(const char *dir)
+static int remove_tree(const char *dir)
 {
 	struct stat st;
 
@@ -432,4 +436,48 @@ int sysfs_tree_remove(const char *dir)
 	if (!S_ISDIR(st.st_mode))
 		return -ENOTDIR;
 	return remove_at(AT_FDCWD, dir, 0);
+}
+
+/* -- replacing ----------------------------------------------------------------------- */
+
+static bool name_beside(char *path, size_t size, const char *dir)
+{
+	return snprintf(path, size, "%s.new", dir) < (int)size;
+}
+
+/* The new tree lies at `made`; afterwards the old one does, or nothing. */
+static int exchange(const char *made, const char *dir)
+{
+	if (renameat2(AT_FDCWD, made, AT_FDCWD, dir, RENAME_EXCHANGE) == 0)
+		return 0;
+	if (errno != ENOENT && errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	/* There is no old one, or the file system cannot: a gap, then. */
+	remove_tree(dir);
+	return rename(made, dir) < 0 ? -errno : 0;
+}
+
+int sysfs_tree_replace(const char *dir, const struct sysfs_device *devices, size_t n)
+{
+	char made[PATH_MAX];
+	int r;
+
+	if (!name_beside(made, sizeof(made), dir))
+		return -ENAMETOOLONG;
+	r = remove_tree(made);
+	if (!r)
+		r = sysfs_tree_create(made, devices, n);
+	if (!r)
+		r = exchange(made, dir);
+	remove_tree(made);
+	return r;
+}
+
+int sysfs_tree_remove(const char *dir)
+{
+	char made[PATH_MAX];
+
+	if (name_beside(made, sizeof(made), dir))
+		remove_tree(made);
+	return remove_tree(dir);
 }

@@ -13,7 +13,7 @@
  * libibverbs.so.1 sends their path calls here (src/shim/verbs/interpose). The text in
  * the files is what the kernel writes there.
  *
- * Called by verbcastd's main thread when devices are known, and by its janitor.
+ * Called by verbcastd's main thread whenever devices change, and by its janitor.
  */
 #ifndef DAEMON_SYSFS_TREE_H
 #define DAEMON_SYSFS_TREE_H
@@ -41,9 +41,10 @@ struct sysfs_port {
 };
 
 struct sysfs_device {
-	const char *name;   /* "vroce0" */
-	const char *netdev; /* interface behind it; NULL or empty: none */
-	const char *fw_ver; /* strings: NULL or empty, and the file is not there */
+	const char *name;    /* "vroce0" */
+	unsigned int uverbs; /* number of its uverbs files */
+	const char *netdev;  /* interface behind it; NULL or empty: none */
+	const char *fw_ver;  /* strings: NULL or empty, and the file is not there */
 	const char *hca_type;
 	const char *board_id;
 	const char *node_desc;
@@ -64,8 +65,15 @@ struct sysfs_device {
 int sysfs_tree_create(const char *dir, const struct sysfs_device *devices, size_t n);
 
 /*
+ * The same, but what is there makes way for it: by one exchange, where the file system
+ * can, so that a program that looks finds one or the other. On failure the old one stays.
+ */
+int sysfs_tree_replace(const char *dir, const struct sysfs_device *devices, size_t n);
+
+/*
  * Remove `dir` and all that lies in it, following no link. 0 also when it is not there;
- * else the first negative errno, after removing what can be removed.
+ * else the first negative errno, after removing what can be removed. What a replacement
+ * that did not come to its end has left beside it goes, too.
  */
 int sysfs_tree_remove(const char *dir);
 

@@ -75,18 +75,20 @@ static void reset_signals(void)
 
 static void become_daemon(const struct site_start *how, const char *daemon, int ready_fd)
 {
+	const char *argv[8 + 2 * SITE_WIRES_MAX] = { daemon, "--background", "--site",
+						     how->paths->name, "--ready-fd" };
 	char fd_text[16];
-	const char *argv[] = { daemon,
-			       "--background",
-			       "--site",
-			       how->paths->name,
-			       "--ready-fd",
-			       fd_text,
-			       how->is_private ? "--private" : NULL,
-			       NULL };
+	int n = 5;
 
 	reset_signals();
 	snprintf(fd_text, sizeof(fd_text), "%d", ready_fd);
+	argv[n++] = fd_text;
+	if (how->is_private)
+		argv[n++] = "--private";
+	for (unsigned int i = 0; i < how->wire_count && i < SITE_WIRES_MAX; i++) {
+		argv[n++] = "--wire";
+		argv[n++] = how->wires[i];
+	}
 	fcntl(ready_fd, F_SETFD, 0);
 	execv(daemon, (char *const *)(uintptr_t)argv);
 	log_error("cannot execute %s: %s", daemon, strerror(errno));

@@ -11,10 +11,15 @@
 #include "site/link.h"
 #include "site/paths.h"
 
+#define SITE_WIRES_MAX 32u
+
 struct site_start {
 	const struct site_paths *paths;
 	const char *node;
 	bool is_private; /* the site is to end with this process */
+	/* Interfaces that a daemon which is started here is to have devices for. */
+	const char *const *wires;
+	unsigned int wire_count;
 };
 
 /* Hello and lease. Errors are logged here; a started daemon says its own on stderr. */

@@ -20,7 +20,20 @@
 #include "tools/program.h"
 
 static const char *site, *node, *device;
+static const char *wires[SITE_WIRES_MAX];
+static unsigned int wire_count;
 static bool is_private;
+
+static int add_wire(const char *name, char error[OPTIONS_ERROR_MAX])
+{
+	if (wire_count == SITE_WIRES_MAX) {
+		snprintf(error, OPTIONS_ERROR_MAX, "--wire: %u interfaces are the most",
+			 SITE_WIRES_MAX);
+		return -EINVAL;
+	}
+	wires[wire_count++] = name;
+	return 0;
+}
 
 static const struct option_spec options[] = {
 	{ "site", OPTION_STRING, "NAME", "the site to run on (default: default)", &site,
@@ -29,6 +42,8 @@ static const struct option_spec options[] = {
 	  &is_private, NULL },
 	{ "node", OPTION_STRING, "NAME", "be on this node of the site", &node, NULL },
 	{ "device", OPTION_STRING, "NAME", "see this RDMA device alone", &device, NULL },
+	{ "wire", OPTION_CALL, "IFACE",
+	  "start the site with a RoCE device for this interface, too", NULL, add_wire },
 	{ .name = NULL },
 };
 
@@ -72,13 +87,57 @@ static bool has_device(const cJSON *status, char *have, size_t size)
 	return found;
 }
 
-static int check_device(struct site_link *l)
+static int check_device(const cJSON *status)
 {
-	char have[512], *text;
+	char have[512];
+
+	if (!device || has_device(status, have, sizeof(have)))
+		return 0;
+	log_error("there is no device '%.80s'; there %s: %s", device,
+		  strchr(have, ',') ? "are" : "is", *have ? have : "none");
+	return -ENODEV;
+}
+
+static bool has_wire(const cJSON *status, const char *name)
+{
+	const cJSON *n, *d;
+
+	cJSON_ArrayForEach(n, cJSON_GetObjectItem(status, "nodes"))
+	{
+		cJSON_ArrayForEach(d, cJSON_GetObjectItem(n, "devices"))
+		{
+			const char *netdev =
+				cJSON_GetStringValue(cJSON_GetObjectItem(d, "netdev"));
+
+			if (netdev && !strcmp(netdev, name))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Only whoever starts a site says what it has. */
+static int check_wires(const cJSON *status)
+{
+	for (unsigned int i = 0; i < wire_count; i++) {
+		if (has_wire(status, wires[i]))
+			continue;
+		log_error("site %s runs without a device for '%.80s': end it by "
+			  "`verbcast stop --site %s` and try again, or take another "
+			  "--site",
+			  site, wires[i], site);
+		return -ENODEV;
+	}
+	return 0;
+}
+
+static int check_site(struct site_link *l)
+{
 	cJSON *status;
+	char *text;
 	int r;
 
-	if (!device)
+	if (!device && !wire_count)
 		return 0;
 	r = site_link_status(l, &text);
 	if (r < 0) {
@@ -87,11 +146,9 @@ static int check_device(struct site_link *l)
 	}
 	status = cJSON_Parse(text);
 	free(text);
-	if (!has_device(status, have, sizeof(have))) {
-		log_error("there is no device '%.80s'; there %s: %s", device,
-			  strchr(have, ',') ? "are" : "is", *have ? have : "none");
-		r = -ENODEV;
-	}
+	r = check_wires(status);
+	if (!r)
+		r = check_device(status);
 	cJSON_Delete(status);
 	return r;
 }
@@ -101,14 +158,16 @@ static int take_lease(const struct site_paths *p)
 {
 	struct site_start how = { .paths = p,
 				  .node = node ? node : "",
-				  .is_private = is_private };
+				  .is_private = is_private,
+				  .wires = wires,
+				  .wire_count = wire_count };
 	struct site_link link;
 	int r;
 
 	r = site_start(&how, &link);
 	if (r < 0)
 		return r;
-	r = check_device(&link);
+	r = check_site(&link);
 	site_link_close(&link);
 	return r;
 }
@@ -165,9 +224,9 @@ static int run_main(int argc, char **argv)
 
 const struct command run_command = {
 	.name = "run",
-	.synopsis =
-		"[--site NAME | --private] [--node NAME] [--device NAME] [--] PROGRAM "
-		"[ARGUMENT...]",
+	.synopsis = "[--site NAME | --private] [--node NAME] [--device NAME] [--wire "
+		    "IFACE]... "
+		    "[--] PROGRAM [ARGUMENT...]",
 	.summary = "Run a program on a site, which is started if need be",
 	.options = options,
 	.usage_status = EXIT_RUN_FAILED,

@@ -62,10 +62,11 @@ static void print_ports(const cJSON *device, FILE *out)
 
 	cJSON_ArrayForEach(port, cJSON_GetObjectItem(device, "ports"))
 	{
-		fprintf(out, "  %-10s %-11s port %.0f %-7s", text(device, "name"),
-			text(device, "link_layer"),
+		fprintf(out, "  %-10s %-11s port %.0f %-7s mtu %llu %-8s",
+			text(device, "name"), text(device, "link_layer"),
 			cJSON_GetNumberValue(cJSON_GetObjectItem(port, "port")),
-			text(port, "state"));
+			text(port, "state"), (unsigned long long)number(port, "mtu"),
+			text(device, "netdev"));
 		cJSON_ArrayForEach(gid, cJSON_GetObjectItem(port, "gids"))
 			fprintf(out, " %s", plain(cJSON_GetStringValue(gid)));
 		fputs("\n", out);

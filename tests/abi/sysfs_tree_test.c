@@ -129,6 +129,7 @@ static void the_device_files_are_character_devices(void **state)
 	struct sysfs_device d[2] = { a_device(), a_device() };
 
 	d[1].name = "vroce1";
+	d[1].uverbs = 1;
 	assert_int_equal(sysfs_tree_create(dir, d, 2), 0);
 	assert_true(there("dev/infiniband/uverbs0", S_IFCHR));
 	assert_true(there("dev/infiniband/uverbs1", S_IFCHR));

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "daemon/site.h"
+#include "daemon/sysfs_tree.h"
+
+/* A device as the tree shows it, with memory for what it points to. */
+struct entry {
+	struct sysfs_device device;
+	struct sysfs_port port;
+	struct sysfs_gid gids[SHM_GIDS_MAX];
+	uint16_t pkeys[SHM_PKEYS_MAX];
+	struct ib_device_attr attr;
+	struct ib_device_info info;
+};
+
+static void describe_port(struct ib_device *device, struct entry *e)
+{
+	struct ib_port_attr attr = { 0 };
+
+	ib_query_port(device, 1, &attr);
+	e->port = (struct sysfs_port){
+		.state = attr.state,
+		.phys_state = attr.phys_state,
+		.ethernet = true,
+		.lid = attr.lid,
+		.lmc = attr.lmc,
+		.sm_lid = attr.sm_lid,
+		.sm_sl = attr.sm_sl,
+		.rate_gbps = 100,
+		.cap_mask = attr.port_cap_flags,
+		.pkeys = e->pkeys,
+		.pkey_count = attr.pkey_tbl_len,
+		.gids = e->gids,
+		.gid_count = (size_t)attr.gid_tbl_len,
+	};
+	for (int i = 0; i < attr.gid_tbl_len; i++) {
+		struct ib_gid_attr gid;
+
+		if (rdma_query_gid(device, 1, i, &gid) < 0)
+			continue;
+		memcpy(e->gids[i].raw, gid.gid.raw, sizeof(e->gids[i].raw));
+		e->gids[i].roce_v2 = gid.gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP;
+	}
+	for (int i = 0; i < attr.pkey_tbl_len; i++)
+		ib_query_pkey(device, 1, (u16)i, &e->pkeys[i]);
+}
+
+static void describe(const struct site *s, struct ib_device *device, struct entry *e)
+{
+	ib_query_device(device, &e->attr);
+	ib_describe_device(device, &e->info);
+	describe_port(device, e);
+	e->device = (struct sysfs_device){
+		.name = ib_device_name(device),
+		.uverbs = e->info.site_device,
+		.netdev = e->info.netdev,
+		.fw_ver = e->attr.fw_ver,
+		.node_desc = s->paths->name,
+		.node_type = RDMA_NODE_IB_CA,
+		.hw_rev = e->attr.hw_ver,
+		.vendor_id = e->attr.vendor_id,
+		.vendor_part_id = e->attr.vendor_part_id,
+		.node_guid = device->node_guid,
+		.sys_image_guid = e->attr.sys_image_guid,
+		.ports = &e->port,
+		.port_count = 1,
+	};
+}
+
+static size_t count_devices(const struct site *s)
+{
+	size_t n = 0;
+
+	while (ib_node_device(s->node, (u32)n))
+		n++;
+	return n;
+}
+
+static int write_devices(struct site *s, size_t n)
+{
+	struct entry *entries = calloc(n + 1, sizeof(*entries));
+	struct sysfs_device *devices = calloc(n + 1, sizeof(*devices));
+	int r = -ENOMEM;
+
+	if (entries && devices) {
+		for (size_t i = 0; i < n; i++) {
+			describe(s, ib_node_device(s->node, (u32)i), &entries[i]);
+			devices[i] = entries[i].device;
+		}
+		r = sysfs_tree_replace(s->paths->sys, devices, n);
+	}
+	free(devices);
+	free(entries);
+	return r;
+}
+
+int tree_write(struct site *s)
+{
+	int r = write_devices(s, count_devices(s));
+
+	if (r < 0)
+		log_error("cannot make %s: %s", s->paths->sys, strerror(-r));
+	return r;
+}

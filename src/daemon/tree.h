@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The site's synthetic tree (sysfs_tree.h), made of what its devices say of themselves.
+ */
+#ifndef DAEMON_TREE_H
+#define DAEMON_TREE_H
+
+struct site;
+
+/* Write it, in the place of the one that was there. Errors are logged. */
+int tree_write(struct site *s);
+
+#endif
