@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# pyverbs' own suite, as Debian has it: protection domains, devices and the three
-# multicast tests of rdma_cm, every one of them run and none skipped. A suite that skips
-# everything says OK, too.
+# pyverbs' own suite, as Debian has it: what it has for UD and the three multicast tests
+# of rdma_cm, every one of them run and none skipped. A suite that skips everything says
+# OK, too.
 # ctest: TIMEOUT 240
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
@@ -34,6 +34,16 @@ suite()
 
 suite pd 4 tests.test_pd
 suite device 13 tests.test_device.DeviceTest
+suite addr 3 tests.test_addr
+suite cq 4 tests.test_cq
+suite cq_events 1 tests.test_cq_events.CqEventsTestCase.test_cq_events_ud
+suite cqex 3 tests.test_cqex.CQEXAPITest \
+	tests.test_cqex.CqExTestCase.test_ud_traffic_cq_ex
+suite mr 1 tests.test_mr.MRTest.test_reg_mr_bad_flags
+qp=tests.test_qp.QPTest.test
+suite qp 7 ${qp}_create_ud_qp_no_attr ${qp}_create_ud_qp_with_attr \
+	${qp}_create_ud_qp_ex_no_attr ${qp}_create_ud_qp_ex_with_attr \
+	${qp}_modify_ud_qp ${qp}_query_ud_qp ${qp}_query_data_in_order
 for round in $(seq "$(count 2 20)"); do
 	suite multicast 3 ${multicast}_multicast_traffic ${multicast}_ex_multicast_traffic \
 		${multicast}_ex_leave_multicast_traffic
