@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
@@ -51,24 +50,6 @@ static void ack_next(struct rdma_event_channel *channel)
 
 	assert_int_equal(rdma_get_cm_event(channel, &event), 0);
 	assert_int_equal(rdma_ack_cm_event(event), 0);
-}
-
-/* Until the thread that sets `tid` sleeps, as /proc says: no other sign shows it. */
-static bool is_asleep(atomic_int *tid)
-{
-	char path[64], state = 'R';
-	FILE *f;
-
-	if (!atomic_load(tid))
-		return false;
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", atomic_load(tid));
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
-		state = 'R';
-	fclose(f);
-	return state == 'S';
 }
 
 static void without_verbcastd_there_is_nothing(void **state)
@@ -229,7 +210,7 @@ static void start_waiter(struct waiter *w, struct rdma_event_channel *channel)
 	atomic_init(&w->tid, 0);
 	atomic_init(&w->result, 1);
 	assert_int_equal(pthread_create(&w->thread, NULL, wait_in_channel, w), 0);
-	harness_until(is_asleep(&w->tid), 5000, harness_pause());
+	harness_until(fake_is_asleep(&w->tid), 5000, harness_pause());
 }
 
 static void a_thread_that_waits_is_woken(void **state)
@@ -297,7 +278,8 @@ static void a_restarting_signal_does_not(void **state)
 	install(SA_RESTART);
 	start_waiter(&w, channel);
 	assert_int_equal(pthread_kill(w.thread, SIGUSR1), 0);
-	harness_until(atomic_load(&handled) && is_asleep(&w.tid), 5000, harness_pause());
+	harness_until(atomic_load(&handled) && fake_is_asleep(&w.tid), 5000,
+		      harness_pause());
 	assert_int_equal(atomic_load(&w.result), 1);
 	fake_say_resolved(fake.last_id_uid);
 	assert_int_equal(pthread_join(w.thread, NULL), 0);
@@ -333,7 +315,7 @@ static void a_channel_may_be_destroyed_under_a_waiting_thread(void **state)
 
 	start_waiter(&w, channel);
 	rdma_destroy_event_channel(channel);
-	assert_true(is_asleep(&w.tid));
+	assert_true(fake_is_asleep(&w.tid));
 	assert_int_equal(atomic_load(&w.result), 1);
 	assert_int_equal(pthread_cancel(w.thread), 0);
 	assert_int_equal(pthread_join(w.thread, &result), 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +110,23 @@ void fake_die(void)
 	fake.generation = 0;
 	fake.daemon_ids = fake.daemon_joins = 0;
 	hear_down(was, NULL);
+}
+
+bool fake_is_asleep(atomic_int *tid)
+{
+	char path[64], state = 'R';
+	FILE *f;
+
+	if (!atomic_load(tid))
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", atomic_load(tid));
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = 'R';
+	fclose(f);
+	return state == 'S';
 }
 
 unsigned int fake_count(unsigned int op)

@@ -7,6 +7,7 @@
 #ifndef SHIM_FAKE_H
 #define SHIM_FAKE_H
 
+#include <stdatomic.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
@@ -62,6 +63,10 @@ void fake_die(void);
 unsigned int fake_count(unsigned int op);
 unsigned int fake_count_verb(const char *verb);
 struct fake_call *fake_last(const char *verb);
+
+/* Whether the thread with this number (0: not started) sleeps, as /proc says: no other
+ * sign shows that a call blocks. */
+bool fake_is_asleep(atomic_int *tid);
 
 /* Addresses as programs write them. */
 struct sockaddr *fake_addr(const char *text, uint16_t port);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/list.h"
 #include "fake.h"
@@ -269,6 +270,7 @@ struct blocker {
 	enum call call;
 	pthread_t thread;
 	struct rdma_event_channel *to;
+	atomic_int tid;
 	atomic_bool done;
 	int result;
 };
@@ -277,6 +279,7 @@ static void *block(void *arg)
 {
 	struct blocker *b = arg;
 
+	atomic_store(&b->tid, gettid());
 	if (b->call == CALL_LEAVE)
 		b->result = leave("239.1.2.3", 0);
 	else if (b->call == CALL_DESTROY)
@@ -287,15 +290,14 @@ static void *block(void *arg)
 	return NULL;
 }
 
-/* It has gone as far as it can when the request is made and its event dropped. */
 static void blocks_until_ack(struct blocker *b, struct rdma_cm_event *event)
 {
+	atomic_init(&b->tid, 0);
 	atomic_init(&b->done, false);
 	assert_int_equal(pthread_create(&b->thread, NULL, block, b), 0);
-	for (int i = 0; i < 20; i++) {
-		harness_pause();
-		assert_false(atomic_load(&b->done));
-	}
+	harness_until(atomic_load(&b->done) || fake_is_asleep(&b->tid), 5000,
+		      harness_pause());
+	assert_false(atomic_load(&b->done));
 	rdma_ack_cm_event(event);
 	assert_int_equal(pthread_join(b->thread, NULL), 0);
 	assert_int_equal(b->result, 0);
