@@ -47,6 +47,7 @@ enum cma_event_type {
 	CMA_EVENT_DEVICE_REMOVAL = 11,
 	CMA_EVENT_MULTICAST_JOIN = 12,
 	CMA_EVENT_MULTICAST_ERROR = 13,
+	CMA_EVENT_ADDR_CHANGE = 14,
 };
 
 /* Spec/kernel 3.10. */

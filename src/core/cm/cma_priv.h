@@ -9,6 +9,7 @@
  *   multicast.c  memberships
  *   work.c       the queue of events
  *   removal.c    devices that go
+ *   address.c    addresses that go
  */
 #ifndef CORE_CM_CMA_PRIV_H
 #define CORE_CM_CMA_PRIV_H
@@ -61,6 +62,8 @@ struct cma_id {
 	struct list port_link;  /* in its port's bucket */
 	struct list multicasts; /* struct cma_multicast, newest first */
 	struct cma_work work;   /* the resolution under way */
+	bool source_lost;       /* its port has sgid no longer */
+	struct cma_work change_work;
 };
 
 /* A membership: created by join, freed by leave or with its id. */
@@ -112,8 +115,6 @@ int cma_check_reach(struct cma *cma, const struct sockaddr *dst);
 int cma_check_port_space(const struct cma_id *id, const struct cma_source *source);
 void cma_id_set_source(struct cma_id *id, const struct cma_source *source);
 int cma_port_rate(struct ib_device *device, u32 port_num);
-/* MTU enum from an interface's MTU less RoCE's headers; 0: too small. */
-int cma_mtu_from_link(u32 link_mtu);
 int cma_link_mtu(struct cma *cma, u32 ifindex, u32 *ret_mtu);
 
 /* id.c */
@@ -123,6 +124,10 @@ int cma_default_qkey(struct cma_id *id);
 void cma_multicast_leave_all(struct cma_id *id);
 /* Their events never come. */
 void cma_multicast_silence_all(struct cma_id *id);
+
+/* address.c: an ib_client's function. */
+void cma_device_event(struct ib_client *client, const struct ib_event *event);
+void cma_id_init_change(struct cma_id *id);
 
 /* removal.c: an ib_client's function. */
 void cma_remove_device(struct ib_client *client, struct ib_device *device);

@@ -234,19 +234,6 @@ int cma_link_mtu(struct cma *cma, u32 ifindex, u32 *ret_mtu)
 	return cma->config.host->link_mtu(cma->config.host_arg, ifindex, ret_mtu);
 }
 
-/* GRH, UDP, BTH, DETH or RETH, immediate, ICRC and slack (spec/kernel 3.5 step 6). */
-#define ROCE_HEADERS_MAX 96
-
-int cma_mtu_from_link(u32 link_mtu)
-{
-	u32 payload = link_mtu > ROCE_HEADERS_MAX ? link_mtu - ROCE_HEADERS_MAX : 0;
-	int mtu = 0;
-
-	while (mtu < 5 && payload >= 256u << mtu)
-		mtu++;
-	return mtu;
-}
-
 /* Rate enum by speed and width of the port; 0: no such combination has a number. */
 int cma_port_rate(struct ib_device *device, u32 port_num)
 {

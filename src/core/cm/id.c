@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/cm/cma_priv.h"
+#include "wire/mtu.h"
 
 #define DEFAULT_PKEY 0xffff
 
@@ -20,6 +21,7 @@ int cma_create(const struct cma_config *config, struct cma **ret)
 	list_init(&cma->ids);
 	cma_ports_init(cma);
 	cma->client.remove = cma_remove_device;
+	cma->client.event = cma_device_event;
 	ib_register_client(&cma->client, config->node);
 	*ret = cma;
 	return 0;
@@ -46,6 +48,7 @@ int cma_id_create(struct cma *cma, const struct cma_id_config *config,
 	list_init(&id->port_link);
 	list_init(&id->multicasts);
 	cma_work_init(&id->work, NULL);
+	cma_id_init_change(id);
 	list_append(&cma->ids, &id->link);
 	*ret = id;
 	return 0;
@@ -56,6 +59,7 @@ void cma_id_destroy(struct cma_id *id)
 	if (!id)
 		return;
 	cma_work_cancel(&id->work);
+	cma_work_cancel(&id->change_work);
 	cma_multicast_leave_all(id);
 	cma_port_release(id);
 	list_remove(&id->link);
@@ -230,7 +234,7 @@ static void query_path(const struct cma_id *id, struct cma_route *ret)
 	u32 mtu;
 
 	if (cma_link_mtu(id->cma, id->sgid.ifindex, &mtu) == 0)
-		ret->mtu = cma_mtu_from_link(mtu);
+		ret->mtu = mtu_enum_from_roce_link(mtu);
 	else if (ib_query_port(id->device, id->port_num, &port) == 0)
 		ret->mtu = port.active_mtu;
 	ret->rate = cma_port_rate(id->device, id->port_num);

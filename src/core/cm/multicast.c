@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/cm/cma_priv.h"
+#include "wire/mtu.h"
 
 static void deliver_multicast(struct cma_work *work)
 {
@@ -77,7 +78,7 @@ static int roce_join(struct cma_multicast *mc)
 	if (type == IB_GID_TYPE_ROCE_UDP_ENCAP && addr->sa_family != AF_INET &&
 	    !id->cma->config.ipv6_multicast)
 		return -CMA_ENOTSUPP;
-	if (cma_mtu_from_link(mtu) == 0)
+	if (mtu_enum_from_roce_link(mtu) == 0)
 		return -EINVAL;
 	r = cma_default_qkey(id);
 	if (r < 0)

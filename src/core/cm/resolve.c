@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/cm/cma_priv.h"
+#include "wire/mtu.h"
 
 static void deliver(struct cma_id *id, enum cma_event_type type, int status)
 {
@@ -120,7 +121,7 @@ int cma_resolve_route(struct cma_id *id, unsigned int timeout_ms)
 		return -ENOSYS;
 	if (cma_link_mtu(id->cma, id->sgid.ifindex, &mtu) < 0)
 		return -ENODEV;
-	if (cma_mtu_from_link(mtu) == 0)
+	if (mtu_enum_from_roce_link(mtu) == 0)
 		return -EINVAL;
 	id->state = CMA_ROUTE_QUERY;
 	cma_work_init(&id->work, resolve_route_work);
