@@ -308,9 +308,9 @@ static bool is_over(struct devices *d, struct roce_device *dev, bool in_use)
 	}
 	if (!dev->unwanted_ns)
 		dev->unwanted_ns = now;
-	if (now - dev->unwanted_ns >= DEVICES_GRACE_MS * 1000000ull)
+	if (now - dev->unwanted_ns >= d->config.grace_ms * 1000000ull)
 		return true;
-	loop_timer_arm(d->follow_timer, DEVICES_GRACE_MS);
+	loop_timer_arm(d->follow_timer, d->config.grace_ms);
 	return false;
 }
 

@@ -35,6 +35,7 @@ struct devices_config {
 	uint64_t guid_seed;
 	const char *const *wires; /* names of interfaces; outlive the devices */
 	unsigned int wire_count;
+	unsigned int grace_ms; /* DEVICES_GRACE_MS */
 	/* addr_links_read, or what a test has in its place. */
 	int (*read)(struct addr_links *ret);
 	/* The list, or what is told of one of it, is about to be another for programs. */

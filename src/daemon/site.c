@@ -197,6 +197,7 @@ static int create_devices(struct site *s)
 		.guid_seed = guid_seed(s),
 		.wires = s->options->wires,
 		.wire_count = s->options->wire_count,
+		.grace_ms = DEVICES_GRACE_MS,
 		.read = addr_links_read,
 		.changed = devices_changed,
 		.arg = s,

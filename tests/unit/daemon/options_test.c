@@ -2,6 +2,7 @@
 /* verbcastd's command line, right and wrong. */
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -104,6 +105,37 @@ static void wrong_use_is_refused(void **state)
 	assert_int_equal(PARSE("--loud"), DAEMON_EXIT_USAGE);
 }
 
+/* Any that others may be behind; "": there is none here. */
+static const char *some_interface(void)
+{
+	static char name[IF_NAMESIZE];
+	struct if_nameindex *list = if_nameindex();
+
+	for (struct if_nameindex *i = list; i && i->if_index; i++)
+		if (strcmp(i->if_name, "lo") != 0)
+			strcpy(name, i->if_name);
+	if (list)
+		if_freenameindex(list);
+	return name;
+}
+
+static void a_wire_is_an_interface_of_the_machine(void **state)
+{
+	const char *name = some_interface();
+
+	assert_int_equal(PARSE("--wire", "no-such-iface"), DAEMON_EXIT_USAGE);
+	assert_int_equal(PARSE("--wire", "sixteen-letters-"), DAEMON_EXIT_USAGE);
+	assert_int_equal(PARSE("--wire", ""), DAEMON_EXIT_USAGE);
+	assert_int_equal(PARSE("--wire", "lo"), DAEMON_EXIT_USAGE);
+	if (!*name)
+		return;
+	assert_int_equal(PARSE("--wire", name, "--wire", name), 0);
+	assert_int_equal(o.wire_count, 1);
+	assert_string_equal(o.wires[0], name);
+	assert_int_equal(PARSE(), 0);
+	assert_int_equal(o.wire_count, 0);
+}
+
 static void groups_go_by_name_or_number(void **state)
 {
 	assert_int_equal(PARSE("--group", "root"), 0);
@@ -122,6 +154,8 @@ int main(void)
 						speak),
 		cmocka_unit_test(help_lists_limits),
 		cmocka_unit_test_setup_teardown(wrong_use_is_refused, hush, speak),
+		cmocka_unit_test_setup_teardown(a_wire_is_an_interface_of_the_machine,
+						hush, speak),
 		cmocka_unit_test(groups_go_by_name_or_number),
 	};
 
