@@ -4,7 +4,9 @@
  * completions straight into the caller's array (spec/dataplane 2: a stored queue costs a
  * third of the rate of small messages); what others complete meanwhile is queued here.
  *
- * The ring grows by doubling as it fills, up to the capacity asked for.
+ * The ring grows by doubling as it fills, up to the capacity asked for. A caller's
+ * allocator cannot be called in the middle of a delivery, so with one the ring has its full
+ * size from the start.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,9 +16,41 @@
 
 #define RING_MIN 64u
 
-int engine_cq_create(struct engine *e, uint32_t cqe, void *cq_context,
-		     struct engine_cq **ret)
+/* A ring of full size, from the caller's memory. */
+struct full_ring {
+	struct cq_entry *entries;
+	struct ring_source source;
+	uint32_t size;
+};
+
+static int full_ring_init(struct full_ring *f, const struct engine_memory *memory,
+			  uint32_t cqe)
 {
+	f->size = RING_MIN;
+	while (f->size < cqe)
+		f->size *= 2;
+	f->source = (struct ring_source){ memory, ENGINE_RING_CQ };
+	f->entries = ring_alloc(&f->source, f->size * sizeof(*f->entries));
+	return f->entries ? 0 : -ENOMEM;
+}
+
+/* Put it in; `f` is what was there before. */
+static void full_ring_swap(struct engine_cq *cq, struct full_ring *f)
+{
+	struct full_ring before = { cq->ring, cq->source, cq->size };
+
+	for (uint64_t i = cq->head; i != cq->tail; i++)
+		f->entries[i & (f->size - 1)] = cq->ring[i & (cq->size - 1)];
+	cq->ring = f->entries;
+	cq->source = f->source;
+	cq->size = f->size;
+	*f = before;
+}
+
+int engine_cq_create_in(struct engine *e, const struct engine_memory *memory,
+			uint32_t cqe, void *cq_context, struct engine_cq **ret)
+{
+	struct full_ring full;
 	struct engine_cq *cq;
 
 	cq = calloc(1, sizeof(*cq));
@@ -25,9 +59,23 @@ int engine_cq_create(struct engine *e, uint32_t cqe, void *cq_context,
 	cq->engine = e;
 	cq->context = cq_context;
 	cq->capacity = cqe;
+	cq->memory = memory;
 	lock_init(&cq->lock, LOCK_CQ);
+	if (memory) {
+		if (full_ring_init(&full, memory, cqe) < 0) {
+			free(cq);
+			return -ENOMEM;
+		}
+		full_ring_swap(cq, &full);
+	}
 	*ret = cq;
 	return 0;
+}
+
+int engine_cq_create(struct engine *e, uint32_t cqe, void *cq_context,
+		     struct engine_cq **ret)
+{
+	return engine_cq_create_in(e, NULL, cqe, cq_context, ret);
 }
 
 static void cq_disarm(struct engine_cq *cq)
@@ -41,20 +89,26 @@ void engine_cq_destroy(struct engine_cq *cq)
 	if (!cq)
 		return;
 	cq_disarm(cq);
-	free(cq->ring);
+	ring_free(&cq->source, cq->ring);
 	free(cq);
 }
 
 int engine_cq_resize(struct engine_cq *cq, uint32_t cqe)
 {
+	struct full_ring full = { NULL };
 	int r = -EINVAL;
 
+	if (cq->memory && full_ring_init(&full, cq->memory, cqe) < 0)
+		return -ENOMEM;
 	lock_take(&cq->lock);
 	if (cqe >= atomic_load_explicit(&cq->count, memory_order_relaxed)) {
+		if (full.entries)
+			full_ring_swap(cq, &full);
 		cq->capacity = cqe;
 		r = 0;
 	}
 	lock_drop(&cq->lock);
+	ring_free(&full.source, full.entries);
 	return r;
 }
 

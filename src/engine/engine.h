@@ -26,6 +26,7 @@
 #define ENGINE_ENGINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <infiniband/verbs.h>
 
@@ -111,10 +112,32 @@ uint32_t engine_wait_prepare(struct engine *engine);
 void engine_wake(struct engine *engine);
 
 /*
- * Completion queues. Memory follows what is used, not `cqe`.
+ * Memory that a caller gives for the ring of a queue, where he wants to (parent domains).
+ * Called inside the calls that create, change or destroy the queue, with no engine lock
+ * held; must outlive it. `alloc` returns null for none, or ENGINE_MEMORY_DEFAULT: the
+ * engine is to take its own, of which `free` never hears.
+ */
+enum engine_ring {
+	ENGINE_RING_QP = 1,
+	ENGINE_RING_CQ,
+	ENGINE_RING_SRQ,
+};
+
+struct engine_memory {
+	void *(*alloc)(const struct engine_memory *m, enum engine_ring ring, size_t bytes,
+		       size_t alignment);
+	void (*free)(const struct engine_memory *m, enum engine_ring ring, void *ptr);
+};
+#define ENGINE_MEMORY_DEFAULT ((void *)-1)
+
+/*
+ * Completion queues. Memory follows what is used, not `cqe`; with memory of the caller's
+ * it is asked for in full.
  */
 int engine_cq_create(struct engine *engine, uint32_t cqe, void *cq_context,
 		     struct engine_cq **ret);
+int engine_cq_create_in(struct engine *engine, const struct engine_memory *memory,
+			uint32_t cqe, void *cq_context, struct engine_cq **ret);
 void engine_cq_destroy(struct engine_cq *cq);
 /* -EINVAL when fewer than the completions now held. */
 int engine_cq_resize(struct engine_cq *cq, uint32_t cqe);
@@ -146,10 +169,11 @@ struct engine_verbs_ah {
 
 /*
  * Shared receive queues. `pd` is the one whose memory the receives may name, whatever
- * that of the queue pairs which take from it (as verbs want it).
+ * that of the queue pairs which take from it (as verbs want it). `memory` may be null.
  */
-int engine_srq_create(struct engine *engine, uint32_t pd, uint32_t max_wr,
-		      uint32_t max_sge, void *srq_context, struct engine_srq **ret);
+int engine_srq_create(struct engine *engine, const struct engine_memory *memory,
+		      uint32_t pd, uint32_t max_wr, uint32_t max_sge, void *srq_context,
+		      struct engine_srq **ret);
 /* After all queue pairs that take from it. */
 void engine_srq_destroy(struct engine_srq *srq);
 /*
@@ -173,8 +197,9 @@ struct engine_qp_config {
 	uint32_t pd;
 	struct engine_cq *send_cq;
 	struct engine_cq *recv_cq;
-	struct engine_srq *srq; /* null: it has receives of its own */
-	struct ibv_qp_cap cap;  /* as granted: queues are exactly this deep */
+	struct engine_srq *srq;             /* null: it has receives of its own */
+	const struct engine_memory *memory; /* of these; may be null */
+	struct ibv_qp_cap cap;              /* as granted: queues are exactly this deep */
 	bool sq_sig_all;
 	bool block_self_multicast; /* IBV_QP_CREATE_BLOCK_SELF_MCAST_LB */
 	uint32_t counters;         /* index in shm_counters.qps */

@@ -26,6 +26,18 @@
 
 struct recv_entry;
 
+/* -- rings (ring.c) ------------------------------------------------------------------ */
+
+/* Where the memory of a ring came from, and goes back to. */
+struct ring_source {
+	const struct engine_memory *memory; /* null: malloc's */
+	enum engine_ring ring;
+};
+
+/* Null: no memory. What `source` says of it is true afterwards. */
+void *ring_alloc(struct ring_source *source, size_t bytes);
+void ring_free(const struct ring_source *source, void *ptr);
+
 /* -- memory regions (mr.c) ----------------------------------------------------------- */
 
 struct mr {
@@ -67,13 +79,15 @@ struct cq_entry {
 struct engine_cq {
 	struct engine *engine;
 	void *context;
-	_Atomic int armed;      /* enum cq_armed; leaves DISARMED under rx */
+	const struct engine_memory *memory; /* null: ring grows as it is used */
+	_Atomic int armed;                  /* enum cq_armed; leaves DISARMED under rx */
 	_Atomic uint32_t count; /* completions queued; written under lock, read by all */
 	struct lock lock;       /* guards what follows, down to overrun */
 	uint32_t capacity;      /* as asked for */
-	uint32_t size;          /* of ring; a power of two, grows as it is used */
+	uint32_t size;          /* of ring; a power of two */
 	uint64_t head, tail;    /* of ring: next to poll, next to fill */
 	struct cq_entry *ring;
+	struct ring_source source;
 	bool overrun; /* IBV_EVENT_CQ_ERR was raised */
 
 	/* Guarded by rx: the array of the poll that runs the engine just now. */
@@ -93,12 +107,13 @@ struct recv_entry {
 /* Q1 tail: stored with release by the poster, loaded with acquire by the engine
  * Q2 head: stored with release by the engine, loaded with acquire by the poster */
 struct recv_queue {
-	uint8_t *entries; /* fixed, as the three below */
+	uint8_t *entries; /* fixed, as what is below down to tail */
+	struct ring_source source;
 	uint32_t stride;
 	uint32_t mask;
 	uint32_t depth;
 	_Atomic uint32_t tail; /* written under engine_qp->lock, engine_srq->lock */
-	uint32_t reserved[12];
+	uint32_t reserved[8];
 	_Atomic uint32_t head; /* written under rx */
 	uint32_t known_tail;   /* guarded by rx */
 };
@@ -110,8 +125,9 @@ struct recv_queue {
  * Found by those alone.
  */
 struct engine_srq {
-	struct engine *engine; /* fixed, as the three below */
+	struct engine *engine; /* fixed, as the four below */
 	void *context;
+	const struct engine_memory *memory;
 	uint32_t pd;
 	uint32_t max_sge;
 	struct lock lock;       /* guards posting; the ring is replaced under rx and it */
@@ -535,7 +551,8 @@ void cq_purge(struct engine_cq *cq, const struct engine_qp *qp);
 /* rq.c */
 /* Under the lock of who posts to it: 0 or a positive errno. */
 int rq_post(struct recv_queue *rq, uint32_t max_sge, const struct ibv_recv_wr *wr);
-int rq_init(struct recv_queue *rq, uint32_t depth, uint32_t max_sge);
+int rq_init(struct recv_queue *rq, uint32_t depth, uint32_t max_sge,
+	    struct ring_source source);
 void rq_fini(struct recv_queue *rq);
 static inline struct recv_entry *rq_entry(struct recv_queue *rq, uint32_t i)
 {

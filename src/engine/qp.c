@@ -48,7 +48,8 @@ static int open_receives(struct engine_qp *qp)
 	qp->receives_pd = config->srq ? config->srq->pd : config->pd;
 	if (config->srq)
 		return 0;
-	return rq_init(&qp->rq, config->cap.max_recv_wr, config->cap.max_recv_sge);
+	return rq_init(&qp->rq, config->cap.max_recv_wr, config->cap.max_recv_sge,
+		       (struct ring_source){ config->memory, ENGINE_RING_QP });
 }
 
 int engine_qp_create(struct engine *e, const struct engine_qp_config *config,

@@ -4,12 +4,11 @@
  * holder of the lock of the queue pair, or of the shared queue (srq.c), that it is in.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "engine/engine_priv.h"
 
-int rq_init(struct recv_queue *rq, uint32_t depth, uint32_t max_sge)
+int rq_init(struct recv_queue *rq, uint32_t depth, uint32_t max_sge,
+	    struct ring_source source)
 {
 	uint32_t size = 1;
 
@@ -17,7 +16,8 @@ int rq_init(struct recv_queue *rq, uint32_t depth, uint32_t max_sge)
 		size *= 2;
 	rq->stride =
 		(uint32_t)(sizeof(struct recv_entry) + max_sge * sizeof(struct ibv_sge));
-	rq->entries = malloc((size_t)size * rq->stride);
+	rq->source = source;
+	rq->entries = ring_alloc(&rq->source, (size_t)size * rq->stride);
 	if (!rq->entries)
 		return -ENOMEM;
 	rq->mask = size - 1;
@@ -27,7 +27,7 @@ int rq_init(struct recv_queue *rq, uint32_t depth, uint32_t max_sge)
 
 void rq_fini(struct recv_queue *rq)
 {
-	free(rq->entries);
+	ring_free(&rq->source, rq->entries);
 }
 
 /* What a queue pair in ERR answers to a receive request. */

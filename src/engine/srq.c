@@ -12,8 +12,14 @@
 
 #include "engine/engine_priv.h"
 
-int engine_srq_create(struct engine *e, uint32_t pd, uint32_t max_wr, uint32_t max_sge,
-		      void *srq_context, struct engine_srq **ret)
+static struct ring_source ring_source(const struct engine_memory *memory)
+{
+	return (struct ring_source){ memory, ENGINE_RING_SRQ };
+}
+
+int engine_srq_create(struct engine *e, const struct engine_memory *memory, uint32_t pd,
+		      uint32_t max_wr, uint32_t max_sge, void *srq_context,
+		      struct engine_srq **ret)
 {
 	struct engine_srq *srq;
 	int r;
@@ -21,13 +27,14 @@ int engine_srq_create(struct engine *e, uint32_t pd, uint32_t max_wr, uint32_t m
 	srq = calloc(1, sizeof(*srq));
 	if (!srq)
 		return -ENOMEM;
-	r = rq_init(&srq->rq, max_wr, max_sge);
+	r = rq_init(&srq->rq, max_wr, max_sge, ring_source(memory));
 	if (r < 0) {
 		free(srq);
 		return r;
 	}
 	srq->engine = e;
 	srq->context = srq_context;
+	srq->memory = memory;
 	srq->pd = pd;
 	srq->max_sge = max_sge;
 	lock_init(&srq->lock, LOCK_SRQ);
@@ -78,51 +85,56 @@ static void move_entries(struct recv_queue *to, struct recv_queue *from)
 	atomic_store_explicit(&to->tail, n, memory_order_relaxed);
 }
 
-static int resize_locked(struct engine_srq *srq, uint32_t max_wr)
+/* `to` is what was there before. */
+static void swap_locked(struct recv_queue *rq, struct recv_queue *to)
 {
-	struct recv_queue *rq = &srq->rq, to = { 0 };
-	int r;
+	struct recv_queue before = { .entries = rq->entries, .source = rq->source };
 
-	r = rq_init(&to, max_wr, srq->max_sge);
-	if (r < 0)
-		return r;
-	move_entries(&to, rq);
-	rq_fini(rq);
-	rq->entries = to.entries;
-	rq->mask = to.mask;
-	rq->depth = to.depth;
-	rq->known_tail = atomic_load_explicit(&to.tail, memory_order_relaxed);
+	move_entries(to, rq);
+	rq->entries = to->entries;
+	rq->source = to->source;
+	rq->mask = to->mask;
+	rq->depth = to->depth;
+	rq->known_tail = atomic_load_explicit(&to->tail, memory_order_relaxed);
 	atomic_store_explicit(&rq->head, 0, memory_order_relaxed);
 	atomic_store_explicit(&rq->tail, rq->known_tail, memory_order_relaxed);
-	return 0;
+	to->entries = before.entries;
+	to->source = before.source;
 }
 
+/* `to`: the ring to have from now on, if the depth is to change. */
 static int modify_locked(struct engine_srq *srq, int mask,
-			 const struct ibv_srq_attr *attr)
+			 const struct ibv_srq_attr *attr, struct recv_queue *to)
 {
 	uint32_t max_wr = mask & IBV_SRQ_MAX_WR ? attr->max_wr : srq->rq.depth;
 	uint32_t limit = mask & IBV_SRQ_LIMIT ? attr->srq_limit : engine_srq_limit(srq);
-	int r = 0;
 
-	if (!max_wr || max_wr < srq_count(srq) || max_wr < limit)
+	if (max_wr < srq_count(srq) || max_wr < limit)
 		return -EINVAL;
-	if (max_wr != srq->rq.depth)
-		r = resize_locked(srq, max_wr);
-	if (r == 0)
-		atomic_store_explicit(&srq->limit, limit, memory_order_relaxed);
-	return r;
+	if (mask & IBV_SRQ_MAX_WR)
+		swap_locked(&srq->rq, to);
+	atomic_store_explicit(&srq->limit, limit, memory_order_relaxed);
+	return 0;
 }
 
 int engine_srq_modify(struct engine_srq *srq, int mask, const struct ibv_srq_attr *attr)
 {
 	struct engine *e = srq->engine;
-	int r;
+	struct recv_queue to = { 0 };
+	int r = 0;
 
+	if (mask & IBV_SRQ_MAX_WR)
+		r = attr->max_wr ? rq_init(&to, attr->max_wr, srq->max_sge,
+					   ring_source(srq->memory))
+				 : -EINVAL;
+	if (r < 0)
+		return r;
 	lock_take(&e->rx_lock);
 	lock_take(&srq->lock);
-	r = modify_locked(srq, mask, attr);
+	r = modify_locked(srq, mask, attr, &to);
 	lock_drop(&srq->lock);
 	lock_drop(&e->rx_lock);
+	rq_fini(&to);
 	return r;
 }
 

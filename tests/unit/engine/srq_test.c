@@ -34,7 +34,8 @@ static int set_up(void **state)
 				       (uintptr_t)memory, bytes, IBV_ACCESS_LOCAL_WRITE),
 			 0);
 	assert_int_equal(engine_cq_create(bob->engine, 1000, bob, &cq), 0);
-	assert_int_equal(engine_srq_create(bob->engine, SRQ_PD, DEPTH, 2, bob, &srq), 0);
+	assert_int_equal(
+		engine_srq_create(bob->engine, NULL, SRQ_PD, DEPTH, 2, bob, &srq), 0);
 	for (unsigned int i = 0; i < MEMBERS; i++)
 		world_qp_create(
 			&members[i], bob,

@@ -319,6 +319,7 @@ struct world_qp_options {
 	uint32_t depth;
 	struct engine_cq *cq; /* null: two of its own */
 	struct engine_srq *srq;
+	const struct engine_memory *memory;
 	bool signal_all, block_self;
 	uint32_t send_depth;
 };
@@ -353,6 +354,7 @@ static inline void world_qp_create(struct world_qp *q, struct world_process *p,
 		.send_cq = o.cq ? o.cq : q->send_cq,
 		.recv_cq = o.cq ? o.cq : q->recv_cq,
 		.srq = o.srq,
+		.memory = o.memory,
 		.cap = { .max_send_wr = o.send_depth ? o.send_depth : 1024,
 			 .max_recv_wr = o.depth,
 			 .max_send_sge = 4,
