@@ -9,9 +9,12 @@
 #include "channel.h"
 #include "context.h"
 #include "cq.h"
+#include "pd.h"
 
 /* What every completion tells anyway; no timestamps, no VLAN, no flow tag. */
 #define WC_FLAGS_KNOWN ((uint64_t)IBV_WC_STANDARD_FLAGS)
+#define CREATE_MASK_KNOWN \
+	((uint32_t)IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD)
 #define CQ_FLAGS_KNOWN \
 	((uint32_t)IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN)
 
@@ -46,6 +49,7 @@ static void cq_orphan(struct context_object *object)
 {
 	struct verbs_cq *cq = container_of(object, struct verbs_cq, object);
 
+	pd_orphan(cq->parent);
 	engine_cq_destroy(cq->engine);
 	if (cq->ex.channel)
 		channel_forget(channel_of(cq->ex.channel), cq);
@@ -66,12 +70,15 @@ static int cq_open(struct verbs_cq *cq, struct ibv_context *context,
 	if (r < 0)
 		return r;
 	public_init(cq, context, attr, &rep);
-	r = engine_cq_create(p->engine, rep.cqe, cq, &cq->engine);
+	cq->parent = attr->parent_domain;
+	r = engine_cq_create_in(p->engine, pd_memory(cq->parent), rep.cqe, cq,
+				&cq->engine);
 	if (r < 0) {
 		process_release_rpc(p, UAPI_DESTROY_CQ, rep.handle);
 		return r;
 	}
 	cq->process = process_ref(p);
+	pd_use(cq->parent);
 	channel_get(attr->channel, 1);
 	context_adopt(context, &cq->object, cq_orphan);
 	return 0;
@@ -111,18 +118,27 @@ VC_EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe,
 	return cq ? cq_public(cq) : NULL;
 }
 
+static bool is_parent_here(const struct ibv_pd *pd, const struct ibv_context *context)
+{
+	return pd && pd->context == context && pd_is_parent(pd);
+}
+
 struct ibv_cq_ex *cq_create_ex(struct ibv_context *context,
 			       struct ibv_cq_init_attr_ex *attr)
 {
+	struct ibv_cq_init_attr_ex known = *attr;
 	struct verbs_cq *cq;
 
-	if (attr->wc_flags & ~WC_FLAGS_KNOWN ||
-	    attr->comp_mask & ~IBV_CQ_INIT_ATTR_MASK_FLAGS)
+	if (attr->wc_flags & ~WC_FLAGS_KNOWN || attr->comp_mask & ~CREATE_MASK_KNOWN)
 		return null_errno(-EOPNOTSUPP);
 	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
 	    attr->flags & ~CQ_FLAGS_KNOWN)
 		return null_errno(-EOPNOTSUPP);
-	cq = cq_create(context, attr);
+	if (!(attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD))
+		known.parent_domain = NULL;
+	else if (!is_parent_here(attr->parent_domain, context))
+		return null_errno(-EINVAL);
+	cq = cq_create(context, &known);
 	return cq ? &cq->ex : NULL;
 }
 
@@ -186,6 +202,7 @@ VC_EXPORT int ibv_destroy_cq(struct ibv_cq *ibv)
 		return -r;
 	if (!process_forked(cq->process))
 		cq_close(cq);
+	pd_unuse(cq->parent);
 	channel_get(ibv->channel, -1);
 	pthread_mutex_destroy(&cq->bracket);
 	pthread_cond_destroy(&ibv->cond);

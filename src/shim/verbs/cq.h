@@ -18,7 +18,8 @@ struct verbs_cq {
 	struct process *process; /* a reference */
 	struct engine_cq *engine;
 	struct context_object object;
-	struct list ready; /* this and the counts: guarded by the channel's lock */
+	struct ibv_pd *parent; /* the parent domain it was made on, or null */
+	struct list ready;     /* this and the counts: guarded by the channel's lock */
 	unsigned int events_pending;
 	unsigned int events_fetched;
 	unsigned int async_fetched; /* guarded by the context's async lock */

@@ -10,6 +10,7 @@
 
 #include "context.h"
 #include "cq.h"
+#include "pd.h"
 #include "port.h"
 #include "qp.h"
 #include "srq.h"
@@ -105,6 +106,9 @@ void context_fill_ops(struct verbs_context *v)
 {
 	fill_classic(&v->context.ops);
 	v->query_port = port_query;
+	v->alloc_parent_domain = parent_domain_alloc;
+	v->dealloc_td = td_dealloc;
+	v->alloc_td = td_alloc;
 	v->modify_cq = cq_modify;
 	v->create_cq_ex = cq_create_ex;
 	v->query_device_ex = query_device_ex;

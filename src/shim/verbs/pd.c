@@ -32,6 +32,10 @@ VC_EXPORT int ibv_dealloc_pd(struct ibv_pd *ibv)
 	struct verbs_pd *pd = pd_of(ibv);
 	int r;
 
+	if (atomic_load_explicit(&pd->users, memory_order_acquire))
+		return EBUSY;
+	if (pd_is_parent(ibv))
+		return parent_domain_dealloc(pd);
 	r = process_release_rpc(pd->process, UAPI_DEALLOC_PD, ibv->handle);
 	if (r < 0)
 		return -r;

@@ -9,6 +9,7 @@
 #include "shim/export.h"
 #include "context.h"
 #include "cq.h"
+#include "pd.h"
 #include "qp.h"
 #include "srq.h"
 
@@ -72,6 +73,7 @@ static int open_engine(struct verbs_qp *qp, struct device_context *c,
 		.send_cq = cq_of(attr->send_cq)->engine,
 		.recv_cq = cq_of(attr->recv_cq)->engine,
 		.srq = attr->srq ? srq_of(attr->srq)->engine : NULL,
+		.memory = pd_memory(attr->pd),
 		.cap = qp->cap,
 		.sq_sig_all = attr->sq_sig_all,
 		.block_self_multicast =
@@ -112,7 +114,10 @@ static void public_init(struct verbs_qp *qp, struct ibv_context *context,
 
 static void qp_orphan(struct context_object *object)
 {
-	engine_qp_destroy(container_of(object, struct verbs_qp, object)->engine);
+	struct verbs_qp *qp = container_of(object, struct verbs_qp, object);
+
+	pd_orphan(qp_public(qp)->pd);
+	engine_qp_destroy(qp->engine);
 }
 
 static int qp_open(struct verbs_qp *qp, struct ibv_context *context,
@@ -135,6 +140,7 @@ static int qp_open(struct verbs_qp *qp, struct ibv_context *context,
 	if (r < 0)
 		goto destroy_batch;
 	qp->process = process_ref(c->process);
+	pd_use(attr->pd);
 	srq_use(attr->srq);
 	context_adopt(context, &qp->object, qp_orphan);
 	return 0;
@@ -331,6 +337,7 @@ VC_EXPORT int ibv_destroy_qp(struct ibv_qp *ibv)
 		wait_acks(qp);
 	}
 	srq_unuse(ibv->srq);
+	pd_unuse(ibv->pd);
 	qp_attachments_forget(qp);
 	qp_batch_destroy(qp);
 	pthread_mutex_destroy(&qp->lock);

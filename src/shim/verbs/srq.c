@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "shim/export.h"
+#include "pd.h"
 #include "srq.h"
 
 #define CREATE_MASK_KNOWN                                          \
@@ -41,7 +42,10 @@ static void public_init(struct verbs_srq *srq, struct ibv_pd *pd, void *srq_cont
 
 static void srq_orphan(struct context_object *object)
 {
-	engine_srq_destroy(container_of(object, struct verbs_srq, object)->engine);
+	struct verbs_srq *srq = container_of(object, struct verbs_srq, object);
+
+	pd_orphan(srq->ibv.pd);
+	engine_srq_destroy(srq->engine);
 }
 
 static int srq_open(struct verbs_srq *srq, struct ibv_pd *pd,
@@ -60,13 +64,14 @@ static int srq_open(struct verbs_srq *srq, struct ibv_pd *pd,
 	if (r < 0)
 		return r;
 	public_init(srq, pd, attr->srq_context, &rep);
-	r = engine_srq_create(p->engine, pd->handle, rep.attr.max_wr, rep.attr.max_sge,
-			      srq, &srq->engine);
+	r = engine_srq_create(p->engine, pd_memory(pd), pd->handle, rep.attr.max_wr,
+			      rep.attr.max_sge, srq, &srq->engine);
 	if (r < 0) {
 		process_release_rpc(p, UAPI_DESTROY_SRQ, rep.handle);
 		return r;
 	}
 	srq->process = process_ref(p);
+	pd_use(pd);
 	context_adopt(pd->context, &srq->object, srq_orphan);
 	return 0;
 }
@@ -188,6 +193,7 @@ VC_EXPORT int ibv_destroy_srq(struct ibv_srq *ibv)
 		async_forget(context_of(ibv->context), ibv);
 		wait_acks(srq);
 	}
+	pd_unuse(ibv->pd);
 	pthread_mutex_destroy(&srq->lock);
 	pthread_cond_destroy(&ibv->cond);
 	pthread_mutex_destroy(&ibv->mutex);
