@@ -40,6 +40,8 @@ suite cq_events 1 tests.test_cq_events.CqEventsTestCase.test_cq_events_ud
 suite cqex 3 tests.test_cqex.CQEXAPITest \
 	tests.test_cqex.CqExTestCase.test_ud_traffic_cq_ex
 suite mr 1 tests.test_mr.MRTest.test_reg_mr_bad_flags
+suite parent_domain 1 \
+	tests.test_parent_domain.ParentDomainTrafficTest.test_mem_align_ud_traffic
 qp=tests.test_qp.QPTest.test
 suite qp 7 ${qp}_create_ud_qp_no_attr ${qp}_create_ud_qp_with_attr \
 	${qp}_create_ud_qp_ex_no_attr ${qp}_create_ud_qp_ex_with_attr \
