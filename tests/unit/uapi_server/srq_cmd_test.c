@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "../core_verbs/fake_device.h"
 #include "harness/harness.h"
 #include "uapi/server/command_priv.h"
+#include "unit/core_verbs/fake_device.h"
 
 struct fixture {
 	struct uapi_limits limits;
