@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Ten `verbcast run` at once get one verbcastd; it inherits nothing that would keep a
 # pipe open; it lives as long as one of them does.
-# ctest: TIMEOUT 180
+# ctest: TIMEOUT 300
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 
@@ -17,7 +17,7 @@ verbcastds()
 	done
 }
 
-for round in $(seq "$(count 10 200)"); do
+for round in $(seq "$(count 5 200)"); do
 	for n in 0 1 2 3 4 5 6 7 8 9; do
 		start run$n sleep 300
 	done

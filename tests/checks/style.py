@@ -10,7 +10,7 @@ import tree
 # (pattern, where, except where, why)
 RULES = [
     (r"#include\s*\"\.\./", ".*", "$^", "an include out of the folder hides who knows whom"),
-    (r"\b(gets|strcpy|strcat|sprintf|vsprintf|strncpy|strncat)\(", ".*", "$^",
+    (r"\b(gets|strcpy|strcat|sprintf|vsprintf|strncpy|strncat)\(", "src/", "$^",
      "says nothing of the room there is"),
     (r"\b(strtok|asctime|ctime|gmtime|localtime|tmpnam|tempnam|mktemp|readdir_r)\(", ".*",
      "$^", "has hidden state or a race; there is a better one"),
@@ -18,15 +18,13 @@ RULES = [
     (r"\b(TODO|FIXME|XXX)\b", "src/", "$^", "what is not there fails with the right errno"),
     (r"\b(clock_gettime|gettimeofday)\(|\btime\(NULL\)", "src/", r"src/base/clock\.c",
      "nobody but base/clock asks for the time"),
-    (r"(?<!asm )(?<!__asm__ )\bvolatile\b(?!\s+sig_atomic_t)", "src/", "$^",
-     "between threads and processes it is <stdatomic.h>"),
     (r"\b(exit|abort|_exit)\(", "src/(shim|engine|shm|wire|base|uapi/client)/",
      r"src/engine/lock\.c", # debug builds, where locks are taken out of order
      "a library never ends its host"),
     (r"\bsleep\(\d|\busleep\(", "tests/(unit|stress)/", "$^", "a test waits for an event"),
     (r"[ \t]+$", ".*", "$^", "space at the end of a line"),
 ]
-LINES_MAX = 900
+LINES_MAX = 1000
 FUNCTION_LINES_MAX = 80
 COLUMNS_MAX = 100
 SPDX = "SPDX-License-Identifier: BSD-2-Clause"

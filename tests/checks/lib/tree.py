@@ -30,13 +30,20 @@ def layers():
 
 
 def compile_commands():
-    """Source file -> the arguments it is compiled with, without input and output."""
+    """Source file -> the arguments it is compiled with, without input and output.
+
+    Tests compile some sources of src/ a second time, with more in sight: not those.
+    """
     database = json.loads((BUILD / "compile_commands.json").read_text())
     commands = {}
     for entry in database:
+        source = pathlib.Path(entry["file"])
         words = shlex.split(entry["command"])
+        output = words[words.index("-o") + 1]
+        if output.startswith("tests/") and SOURCE / "src" in source.parents:
+            continue
         cut = words.index("-o")
-        commands[pathlib.Path(entry["file"])] = words[:cut]
+        commands[source] = words[:cut]
     return commands
 
 
