@@ -35,9 +35,15 @@ timeout 20 "$site_work/a blank/prefix/bin/verbcast" run -- ibv_devices \
 quiet blank
 says blank 'vroce0'
 
+say 'where the dynamic linker cannot follow, it says so'
+cp -a "$prefix" "$site_work/a:colon/"
+timeout 20 "$site_work/a:colon/prefix/bin/verbcast" run -- true >"$site_work/colon.out" 2>&1 &&
+	fail 'it pretends to have run'
+says colon '^verbcast: error: .*colon'
+
 say 'nothing in it points back'
 find "$prefix" -type f | while read -r file; do
 	readelf -d "$file" 2>/dev/null | grep -E 'R(UN)?PATH' | grep -F "$VERBCAST_BUILD" &&
 		echo "$file"
 done | grep . && fail 'a run path into the build tree'
-site_end
+site_end dead
