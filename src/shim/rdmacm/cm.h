@@ -68,12 +68,14 @@ enum cm_pending {
 };
 
 /*
- * An id. Created and destroyed by the program; found by its uid from before verbcastd
- * knows it until destroy has begun.
+ * An id. Created and destroyed by the program; found by its uid and by its address from
+ * before verbcastd knows it until destroy has begun. Whoever comes with an address that
+ * is not found comes too late, and is told so (spec/userland 3.2: ENOENT).
  */
 struct cm_id {
 	struct rdma_cm_id id;     /* first: this is what the program has */
 	struct list link;         /* by uid; guarded by cm_lock */
+	struct list address_link; /* by address; guarded by cm_lock */
 	uint64_t uid;             /* fixed */
 	unsigned int generation;  /* fixed */
 	unsigned int era;         /* fixed */
@@ -82,6 +84,7 @@ struct cm_id {
 	enum cm_pending pending;  /* guarded by cm_lock */
 	bool removed;             /* DEVICE_REMOVAL was queued; guarded by cm_lock */
 	unsigned int fetched;     /* events not yet acknowledged; guarded by cm_lock */
+	unsigned int calls;       /* that destroy waits for; guarded by cm_lock */
 	struct list joins;        /* struct cm_join, newest first; guarded by cm_lock */
 	struct cm_device *device; /* null: bound to none */
 	struct ibv_ece local_ece, remote_ece;
@@ -92,11 +95,17 @@ struct cm_join {
 	struct list link; /* in id->joins; guarded by cm_lock */
 	struct cm_id *id;
 	uint64_t uid;
-	uint32_t handle; /* verbcastd's; valid once the call has returned */
+	uint32_t handle; /* verbcastd's; valid from CM_JOINED on */
 	struct sockaddr_storage addr;
 	void *context;
 	bool send_only;
-	bool pending;         /* its event has not come; guarded by cm_lock */
+	bool pending; /* its event has not come; guarded by cm_lock */
+	/* Guarded by cm_lock. */
+	enum {
+		CM_JOINING,
+		CM_JOINED,
+		CM_LEAVING
+	} stage;
 	unsigned int fetched; /* guarded by cm_lock */
 	/* Written when the event is fetched. */
 	bool known; /* mgid and mlid count */
@@ -140,7 +149,11 @@ int cm_rpc(unsigned int generation, unsigned int op, const void *request, size_t
 	   void *reply, size_t reply_length);
 uint64_t cm_new_uid_locked(void);
 void cm_publish_locked(struct cm_id *id);
-void cm_unpublish_locked(struct cm_id *id);
+/* False: it was not published any more; nothing behind the pointer was looked at. */
+bool cm_unpublish_locked(struct cm_id *id);
+/* An id that stays until cm_id_exit; null: it is destroyed, or being so. */
+struct cm_id *cm_id_enter(struct rdma_cm_id *id);
+void cm_id_exit(struct cm_id *id);
 
 /* channel.c */
 int cm_channel_create(struct cm_channel **ret);

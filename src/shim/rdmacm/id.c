@@ -28,10 +28,14 @@ size_t cm_addr_size(const struct sockaddr *addr)
 /* The event that a synchronous call left to be looked at. */
 void cm_id_ack_held(struct cm_id *id)
 {
-	if (!id->id.event)
-		return;
-	rdma_ack_cm_event(id->id.event);
+	struct rdma_cm_event *event;
+
+	cm_lock();
+	event = id->id.event;
 	id->id.event = NULL;
+	cm_unlock();
+	if (event)
+		rdma_ack_cm_event(event);
 }
 
 /* -- create and destroy ------------------------------------------------------------- */
@@ -109,6 +113,7 @@ int cm_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **ret,
 	id->era = cm_era();
 	list_init(&id->joins);
 	list_init(&id->link);
+	list_init(&id->address_link);
 	r = find_channel(channel, id);
 	if (r < 0)
 		goto free_id;
@@ -141,14 +146,24 @@ VC_EXPORT int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_
 				      datagram ? IBV_QPT_UD : IBV_QPT_RC));
 }
 
-/* No event is queued any more, and the last one that is fetched has been acknowledged.
- * In a forked child nobody is left who could acknowledge. */
+/* Nobody finds it from here on; false: another thread was faster. */
+static bool retire(struct cm_id *id)
+{
+	bool ours;
+
+	cm_lock();
+	ours = cm_unpublish_locked(id);
+	cm_unlock();
+	return ours;
+}
+
+/* No event is queued any more, the last one that is fetched has been acknowledged, and
+ * other threads' calls are over. In a forked child nobody is left who could do either. */
 static void silence(struct cm_id *id)
 {
 	cm_lock();
-	cm_unpublish_locked(id);
 	cm_channel_purge_locked(cm_channel_of(id->id.channel), id, NULL);
-	while (id->fetched && id->era == cm_era())
+	while ((id->fetched || id->calls) && id->era == cm_era())
 		cm_wait_ack_locked();
 	cm_unlock();
 }
@@ -156,8 +171,11 @@ static void silence(struct cm_id *id)
 VC_EXPORT int rdma_destroy_id(struct rdma_cm_id *rdma_id)
 {
 	struct cm_id *id = cm_id_of(rdma_id);
-	struct uapi_handle req = { .handle = id->handle };
+	struct uapi_handle req = { 0 };
 
+	if (!retire(id))
+		return cm_result(-ENOENT);
+	req.handle = id->handle;
 	/* Fails only where verbcastd, or the parent's connection, is gone with the id. */
 	cm_rpc(id->generation, UAPI_CM_DESTROY_ID, &req, sizeof(req), NULL, 0);
 	cm_id_ack_held(id);

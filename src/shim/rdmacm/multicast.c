@@ -37,6 +37,16 @@ static void forget_join(struct cm_join *join)
 	cm_channel_purge_locked(cm_channel_of(id->id.channel), id, join);
 	while (join->fetched && id->era == cm_era())
 		cm_wait_ack_locked();
+	cm_acked_locked(); /* who waits for the end of a join that fails */
+	cm_unlock();
+}
+
+static void settle_join(struct cm_join *join, uint32_t handle)
+{
+	cm_lock();
+	join->handle = handle;
+	join->stage = CM_JOINED;
+	cm_acked_locked();
 	cm_unlock();
 }
 
@@ -74,7 +84,7 @@ static int join_group(struct cm_id *id, const struct sockaddr *addr, bool send_o
 		free(join);
 		return cm_result(r);
 	}
-	join->handle = rep.handle;
+	settle_join(join, rep.handle);
 	return cm_complete(id);
 }
 
@@ -102,23 +112,44 @@ VC_EXPORT int rdma_join_multicast_ex(struct rdma_cm_id *id,
 
 /* -- leave -------------------------------------------------------------------------- */
 
-/* The newest whose address is the same byte by byte, port and scope included. */
-static struct cm_join *find_join(struct cm_id *id, const struct sockaddr *addr,
-				 size_t length)
+/* The newest whose address is the same byte by byte, port and scope included. One that
+ * another thread is leaving is as good as gone. */
+static struct cm_join *find_join_locked(struct cm_id *id, const struct sockaddr *addr,
+					size_t length, bool leaving)
 {
-	struct cm_join *found = NULL;
-
-	cm_lock();
 	list_for_each(pos, &id->joins) {
 		struct cm_join *join = container_of(pos, struct cm_join, link);
 
-		if (memcmp(&join->addr, addr, length) == 0) {
-			found = join;
-			break;
-		}
+		if (memcmp(&join->addr, addr, length) == 0 &&
+		    (join->stage == CM_LEAVING) == leaving)
+			return join;
 	}
+	return NULL;
+}
+
+/* For the caller alone, from here on. The event of a join, and so whoever waits for it,
+ * may be faster than the call that joins. Spec/kernel 6, 39: of two that leave one
+ * membership the second is told ENOENT. */
+static int take_join(struct cm_id *id, const struct sockaddr *addr, size_t length,
+		     struct cm_join **ret)
+{
+	struct cm_join *join;
+	int r = 0;
+
+	cm_lock();
+	for (;;) {
+		join = find_join_locked(id, addr, length, false);
+		if (!join || join->stage == CM_JOINED || id->era != cm_era())
+			break;
+		cm_wait_ack_locked();
+	}
+	if (join)
+		join->stage = CM_LEAVING;
+	else
+		r = find_join_locked(id, addr, length, true) ? -ENOENT : -EADDRNOTAVAIL;
 	cm_unlock();
-	return found;
+	*ret = join;
+	return r;
 }
 
 /* The group, once its event has told it. */
@@ -153,25 +184,15 @@ void cm_joins_detach(struct cm_id *id)
 		detach(container_of(pos, struct cm_join, link));
 }
 
-/* The request fails only where the membership is gone with verbcastd; then the rest is
- * done as well, and the failure told. */
-VC_EXPORT int rdma_leave_multicast(struct rdma_cm_id *rdma_id, struct sockaddr *addr)
+/* The request fails only where the membership is gone with verbcastd or its id; then the
+ * rest is done as well, and the failure told. */
+static int leave(struct cm_id *id, struct cm_join *join)
 {
-	struct cm_id *id = cm_id_of(rdma_id);
-	size_t length = cm_addr_size(addr);
-	struct uapi_handle req = { 0 };
-	struct cm_join *join;
-	bool detached;
+	struct uapi_handle req = { .handle = join->handle };
+	bool detached = is_known(join);
 	int r;
 
-	if (!length)
-		return cm_result(-EINVAL);
-	join = find_join(id, addr, length);
-	if (!join)
-		return cm_result(-EADDRNOTAVAIL);
-	detached = is_known(join);
 	detach(join);
-	req.handle = join->handle;
 	r = cm_rpc(id->generation, UAPI_CM_LEAVE, &req, sizeof(req), NULL, 0);
 	/* Differs: stock waits for ever for the event that a synchronous join left. */
 	cm_id_ack_held(id);
@@ -179,5 +200,24 @@ VC_EXPORT int rdma_leave_multicast(struct rdma_cm_id *rdma_id, struct sockaddr *
 	if (!detached)
 		detach(join); /* its event was fetched meanwhile */
 	free(join);
+	return r;
+}
+
+VC_EXPORT int rdma_leave_multicast(struct rdma_cm_id *rdma_id, struct sockaddr *addr)
+{
+	size_t length = cm_addr_size(addr);
+	struct cm_join *join;
+	struct cm_id *id;
+	int r;
+
+	if (!length)
+		return cm_result(-EINVAL);
+	id = cm_id_enter(rdma_id);
+	if (!id)
+		return cm_result(-ENOENT);
+	r = take_join(id, addr, length, &join);
+	if (r == 0)
+		r = leave(id, join);
+	cm_id_exit(id);
 	return cm_result(r);
 }

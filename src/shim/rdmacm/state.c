@@ -16,11 +16,12 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t acked = PTHREAD_COND_INITIALIZER;
 
-static int cancel_state;             /* the holder's, to be restored; guarded by lock */
-static struct list ids[BUCKETS];     /* struct cm_id.link; guarded by lock */
-static uint64_t last_uid;            /* guarded by lock */
-static unsigned int era;             /* changed by the one thread of a forked child */
-static unsigned int seen_generation; /* in which a device was found; guarded by lock */
+static int cancel_state;               /* the holder's, to be restored; guarded by lock */
+static struct list ids[BUCKETS];       /* struct cm_id.link; guarded by lock */
+static struct list addresses[BUCKETS]; /* struct cm_id.address_link; guarded by lock */
+static uint64_t last_uid;              /* guarded by lock */
+static unsigned int era;               /* changed by the one thread of a forked child */
+static unsigned int seen_generation;   /* in which a device was found; guarded by lock */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -67,14 +68,54 @@ uint64_t cm_new_uid_locked(void)
 	return ++last_uid;
 }
 
+static struct list *address_bucket(const struct cm_id *id)
+{
+	return &addresses[((uintptr_t)id >> 4) % BUCKETS];
+}
+
+/* The pointer is compared, not followed: there may be nothing behind it any more. */
+static bool is_published_locked(const struct cm_id *id)
+{
+	list_for_each(pos, address_bucket(id))
+		if (container_of(pos, struct cm_id, address_link) == id)
+			return true;
+	return false;
+}
+
 void cm_publish_locked(struct cm_id *id)
 {
 	list_append(&ids[id->uid % BUCKETS], &id->link);
+	list_append(address_bucket(id), &id->address_link);
 }
 
-void cm_unpublish_locked(struct cm_id *id)
+bool cm_unpublish_locked(struct cm_id *id)
 {
+	if (!is_published_locked(id))
+		return false;
 	list_remove(&id->link);
+	list_remove(&id->address_link);
+	return true;
+}
+
+struct cm_id *cm_id_enter(struct rdma_cm_id *rdma_id)
+{
+	struct cm_id *id = cm_id_of(rdma_id);
+
+	cm_lock();
+	if (is_published_locked(id))
+		id->calls++;
+	else
+		id = NULL;
+	cm_unlock();
+	return id;
+}
+
+void cm_id_exit(struct cm_id *id)
+{
+	cm_lock();
+	id->calls--;
+	cm_acked_locked();
+	cm_unlock();
 }
 
 static struct cm_id *find_id_locked(uint64_t uid)
@@ -205,8 +246,10 @@ static void fork_child(void)
  * locks before its, as our calls do. */
 static void init(void)
 {
-	for (int i = 0; i < BUCKETS; i++)
+	for (int i = 0; i < BUCKETS; i++) {
 		list_init(&ids[i]);
+		list_init(&addresses[i]);
+	}
 	pthread_atfork(fork_prepare, fork_parent, fork_child);
 	vc_set_cm_handler(hear, NULL);
 	vc_set_down_handler(go_down, NULL);
