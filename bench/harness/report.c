@@ -15,6 +15,7 @@ struct row {
 	const struct cell_result *result;
 	const struct series *series;
 	struct summary value, p99, line;
+	double lines; /* latency in line times: survives a change of placement */
 	double best;
 	struct {
 		const char *name;
@@ -100,6 +101,15 @@ static void fill_ratios(struct row *row, unsigned int who, const struct options 
 	}
 }
 
+static double median_in_lines(const struct cell_result *r, const struct series *s)
+{
+	double ratios[REPETITIONS_MAX];
+
+	for (unsigned int i = 0; i < r->kept; i++)
+		ratios[i] = r->line[i] > 0 ? s->value[i] / r->line[i] : 0;
+	return summary_of(ratios, r->kept).median;
+}
+
 static struct row make_row(const struct cell_result *r, unsigned int who,
 			   const struct options *o)
 {
@@ -108,6 +118,7 @@ static struct row make_row(const struct cell_result *r, unsigned int who,
 	row.value = summary_of_copy(r->series[who].value, r->kept);
 	row.p99 = summary_of_copy(r->series[who].p99, r->kept);
 	row.line = summary_of_copy(r->line, r->kept);
+	row.lines = median_in_lines(r, &r->series[who]);
 	row.best = best_of(r->cell.scenario, row.value);
 	fill_ratios(&row, who, o);
 	return row;
@@ -135,11 +146,11 @@ static void markdown_heads(const struct cell_result *r, const struct options *o)
 {
 	const struct scenario *s = r->cell.scenario;
 	const char *name = against_of(o, s);
-	unsigned int columns = s->has_p99 ? 10 : 9;
+	unsigned int columns = s->has_p99 ? 11 : 9;
 
 	printf("\n### %s: %s (%s)\n\n| N | size | batch | groups | who | median | best "
 	       "|%s",
-	       s->name, s->what, s->unit, s->has_p99 ? " p99 |" : "");
+	       s->name, s->what, s->unit, s->has_p99 ? " p99 | median : line |" : "");
 	for (; name; columns++) {
 		const char *comma = strchr(name, ',');
 
@@ -175,7 +186,7 @@ static void markdown_row(const struct row *row, const struct options *o)
 	printf("%s | %s | %s |", s->transport->name, figure(a, row->value.median),
 	       figure(b, row->best));
 	if (row->result->cell.scenario->has_p99)
-		printf(" %s |", figure(a, row->p99.median));
+		printf(" %s | %.3g |", figure(a, row->p99.median), row->lines);
 	for (unsigned int i = 0; i < row->columns; i++) {
 		if (row->against[i].given)
 			printf(" %.3g (%.3g-%.3g; %.3g) |", row->against[i].ratio.median,
@@ -256,7 +267,7 @@ static void json_row(const struct row *row, const struct options *o)
 	printf("\"median\": %.4g, \"best\": %.4g, \"q1\": %.4g, \"q3\": %.4g, ",
 	       row->value.median, row->best, row->value.low, row->value.high);
 	if (c->scenario->has_p99)
-		printf("\"p99\": %.4g, ", row->p99.median);
+		printf("\"p99\": %.4g, \"lines\": %.4g, ", row->p99.median, row->lines);
 	json_ratios(row);
 	printf(", \"messages\": %lu, \"lost\": %lu, \"wrong\": %lu, \"window\": %u, "
 	       "\"line_ns\": %.1f, \"kept\": %u, \"dropped\": %u, \"sender_calls\": %lu, "
