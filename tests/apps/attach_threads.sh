@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Sixteen threads attach and detach while two send; sixteen attach to a group that is not
+# there yet.
+# ctest: TIMEOUT 240 LABELS threads
+. "$VERBCAST_SOURCE/tests/harness/site.sh"
+site_begin
+site_keep
+
+start threads "$VERBCAST_BUILD/tests/apps/bin/attach_threads" "$(site_daemon)"
+ended threads "$(count 200 4000)"
+quiet threads
+say "$(cat "$site_work/threads.out")"
+[ "$(status '[.groups[] | .members[] | select(.state == "attached")] | length')" = 0 ] ||
+	fail 'members are left'
+site_end
