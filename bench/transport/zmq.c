@@ -5,8 +5,6 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <time.h>
-#include <unistd.h>
 #include <zmq.h>
 
 #include "harness/buffers.h"
@@ -19,18 +17,19 @@ struct zmq_endpoint {
 	void *context;
 	void *out; /* XPUB: it hears who subscribes */
 	void *in;
-	char path[64];
 	struct buffers source, sink;
 };
 
+/* An abstract name: nothing is left in the file system, whoever is killed. */
 static void socket_path(char path[64], uint32_t run, unsigned int worker)
 {
-	snprintf(path, 64, "ipc:///tmp/verbcast-bench-%u-%u", run, worker);
+	snprintf(path, 64, "ipc://@verbcast-bench-%u-%u", run, worker);
 }
 
 static int bind_out(struct zmq_endpoint *z, const struct endpoint_config *c)
 {
 	int unlimited = 0, none = 0, every = 1, timeout = SUBSCRIBE_TIMEOUT_MS;
+	char path[64];
 
 	z->out = zmq_socket(z->context, ZMQ_XPUB);
 	if (!z->out)
@@ -39,8 +38,8 @@ static int bind_out(struct zmq_endpoint *z, const struct endpoint_config *c)
 	zmq_setsockopt(z->out, ZMQ_LINGER, &none, sizeof(none));
 	zmq_setsockopt(z->out, ZMQ_XPUB_VERBOSE, &every, sizeof(every));
 	zmq_setsockopt(z->out, ZMQ_RCVTIMEO, &timeout, sizeof(timeout));
-	socket_path(z->path, c->run, c->worker);
-	return zmq_bind(z->out, z->path) ? -errno : 0;
+	socket_path(path, c->run, c->worker);
+	return zmq_bind(z->out, path) ? -errno : 0;
 }
 
 static int connect_in(struct zmq_endpoint *z, const struct endpoint_config *c)
@@ -73,8 +72,6 @@ static void zmq_end(struct endpoint *e)
 		zmq_close(z->out);
 	if (z->context)
 		zmq_ctx_term(z->context);
-	if (z->path[0])
-		unlink(z->path + sizeof("ipc://") - 1);
 	buffers_fini(&z->source);
 	buffers_fini(&z->sink);
 	free(z);
