@@ -23,6 +23,8 @@ refused()
 
 refused unicast '^mckey: event: RDMA_CM_EVENT_MULTICAST_ERROR, error: ' '' \
 	-m 127.0.0.1 -b 127.0.0.1
+refused foreign '^mckey: event: RDMA_CM_EVENT_MULTICAST_ERROR, error: ' '' \
+	-m 10.1.2.3 -b 127.0.0.1
 refused large '^mckey: message_size 4097 is larger than active mtu 4096$' '' \
 	-m 239.1.6.1 -b 127.0.0.1 -S 4097
 # An address that nobody here has.

@@ -109,8 +109,6 @@ int cma_find_source(struct cma *cma, const struct sockaddr *addr, struct cma_sou
 /* The port from which a destination is reached. */
 int cma_find_source_for(struct cma *cma, const struct sockaddr *dst,
 			struct cma_source *ret);
-/* A unicast destination, from a port that is given. */
-int cma_check_reach(struct cma *cma, const struct sockaddr *dst);
 /* PS_IPOIB wants InfiniBand: -EINVAL (spec/kernel 3.10). */
 int cma_check_port_space(const struct cma_id *id, const struct cma_source *source);
 void cma_id_set_source(struct cma_id *id, const struct cma_source *source);

@@ -172,15 +172,25 @@ static int source_for_group(struct cma *cma, const struct sockaddr *dst,
 	return source_on_port(search.device, search.port_num, dst->sa_family, ret);
 }
 
-int cma_check_reach(struct cma *cma, const struct sockaddr *dst)
+/* Any or loopback: the node itself. */
+static int source_for_self(struct cma *cma, const struct sockaddr *dst,
+			   struct cma_source *ret)
+{
+	struct interface_search first = { 0 };
+
+	if (!each_port(cma->config.node, port_is_on_interface, &first))
+		return -ENODEV;
+	return source_on_port(first.device, first.port_num, dst->sa_family, ret);
+}
+
+/* An address that no port has: over the device behind the machine's route. */
+static int source_for_stranger(struct cma *cma, const struct sockaddr *dst,
+			       struct cma_source *ret)
 {
 	struct interface_search search = { 0 };
-	struct cma_source owner;
 	struct addr_route route;
 	u32 ifindex;
 
-	if (addr_is_any(dst) || addr_is_loopback(dst) || find_by_gid(cma, dst, &owner))
-		return 0;
 	/* An address of the host on an interface without a device. */
 	if (cma->config.host->find_owner(cma->config.host_arg, dst, &ifindex) == 0)
 		return -ENODEV;
@@ -190,26 +200,19 @@ int cma_check_reach(struct cma *cma, const struct sockaddr *dst)
 	if (!search.ifindex ||
 	    !each_port(cma->config.node, port_is_on_interface, &search))
 		return -ENODEV;
-	return -EHOSTUNREACH; /* a device leads there, but nobody of this site lives there */
+	return source_on_port(search.device, search.port_num, dst->sa_family, ret);
 }
 
 int cma_find_source_for(struct cma *cma, const struct sockaddr *dst,
 			struct cma_source *ret)
 {
-	struct interface_search first = { 0 };
-	int r;
-
 	if (addr_is_multicast(dst))
 		return source_for_group(cma, dst, ret);
 	if (find_by_gid(cma, dst, ret))
 		return 0;
-	r = cma_check_reach(cma, dst);
-	if (r < 0)
-		return r;
-	/* Any or loopback: the node itself. */
-	if (!each_port(cma->config.node, port_is_on_interface, &first))
-		return -ENODEV;
-	return source_on_port(first.device, first.port_num, dst->sa_family, ret);
+	if (addr_is_any(dst) || addr_is_loopback(dst))
+		return source_for_self(cma, dst, ret);
+	return source_for_stranger(cma, dst, ret);
 }
 
 int cma_check_port_space(const struct cma_id *id, const struct cma_source *source)

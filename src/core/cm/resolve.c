@@ -2,9 +2,11 @@
 /*
  * Destinations and routes (spec/kernel 3.10, spec/userland 3.2).
  *
- * There is nobody to ask over a network: groups need no neighbour, and every unicast
- * destination that can be reached is an address of the site. So the answer is found when
- * the event's turn comes, and no resolution times out.
+ * There is nobody to ask over a network: groups need no neighbour, and an address that is
+ * not the site's counts as on the link, as Linux takes it for a bound source without a
+ * route and for the loopback interface; what is sent there leaves the machine and is
+ * dropped by name (WIRE_OFF). So the answer is found when the event's turn comes, and no
+ * resolution times out.
  */
 #include <string.h>
 
@@ -37,7 +39,7 @@ static int find_device(struct cma_id *id)
 	int r;
 
 	if (id->device)
-		return addr_is_multicast(dst) ? 0 : cma_check_reach(id->cma, dst);
+		return 0;
 	r = cma_find_source_for(id->cma, dst, &source);
 	if (r < 0)
 		return r;

@@ -177,8 +177,7 @@ static void unicast_destinations(void **state)
 		{ "192.0.2.9", 0, 1, -ENODEV, NULL }, /* the host's, without device */
 		{ "203.0.113.1", -ENETUNREACH, 0, -EHOSTUNREACH, NULL },
 		{ "203.0.113.1", 0, 3, -ENODEV, NULL },
-		{ "203.0.113.1", 0, 2, -EHOSTUNREACH,
-		  NULL }, /* over vroce1; nobody there */
+		{ "203.0.113.1", 0, 2, 0, "10.0.0.1" }, /* over vroce1 */
 	};
 	struct world *w = *state;
 
@@ -203,6 +202,18 @@ static void unicast_destinations(void **state)
 		}
 		cma_id_destroy(id);
 	}
+}
+
+static void a_bound_id_takes_any_destination_as_on_its_link(void **state)
+{
+	struct world *w = *state;
+	struct cma_id *id = world_id(w, CMA_PS_UDP);
+
+	w->route_result = -ENETUNREACH;
+	assert_int_equal(cma_bind_addr(id, at("127.0.0.1", 0)), 0);
+	assert_int_equal(resolve(w, id, "203.0.113.1")->status, 0);
+	assert_resolved_to(id, &w->devices[0], "127.0.0.1");
+	cma_id_destroy(id);
 }
 
 static void an_id_may_try_again_after_an_error(void **state)
@@ -318,6 +329,7 @@ int main(void)
 		world_test(a_source_given_is_bound_to),
 		world_test(the_source_is_ignored_once_bound),
 		world_test(unicast_destinations),
+		world_test(a_bound_id_takes_any_destination_as_on_its_link),
 		world_test(an_id_may_try_again_after_an_error),
 		world_test(wrong_calls_are_refused),
 		world_test(ipoib_port_space_fails_by_event_on_roce),
