@@ -147,13 +147,26 @@ static int spawn(const struct site_start *how, uint64_t deadline)
 	close(ready[0]);
 	if (r == -ETIMEDOUT)
 		log_error("verbcastd does not get ready; it is left to itself");
-	else /* it went into the background and its parent has ended, or it failed */
+	if (r == -ECHILD)
+		log_error("%s did not start", daemon);
+	if (r !=
+	    -ETIMEDOUT) /* it is in the background, its parent has ended; or it failed */
 		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
 			;
 	return r;
 }
 
-/* Holding .start: look again, and start it if there is still nobody. */
+/* Its holder removes it, so that none stays where no daemon came of it. */
+static void leave_start(const struct site_paths *p, int lock)
+{
+	unlink(p->start);
+	close(lock);
+}
+
+#define AGAIN 1 /* somebody listens by now, or has at least been there */
+
+/* Holding .start: look again, and start it if there is still nobody. 0: reached; AGAIN;
+ * or a negative errno that no repetition mends. */
 static int start_once(const struct site_start *how, struct site_link *ret,
 		      uint64_t deadline)
 {
@@ -167,13 +180,11 @@ static int start_once(const struct site_start *how, struct site_link *ret,
 	r = reach(how, ret);
 	if (site_link_nobody(r)) {
 		r = spawn(how, deadline);
-		/* Let all who wait find it; whoever is ready is reached by the caller. */
-		if (!r || r == -EALREADY)
-			r = -ECONNREFUSED;
-		close(lock);
-		return r;
+		/* Reached by the caller, so that all who wait for .start go on now. */
+		leave_start(how->paths, lock);
+		return !r || r == -EALREADY ? AGAIN : r;
 	}
-	close(lock);
+	leave_start(how->paths, lock);
 	if (r < 0)
 		site_link_explain(ret, how->paths, how->node, r);
 	return r;
@@ -194,7 +205,7 @@ int site_start(const struct site_start *how, struct site_link *ret)
 		}
 		/* Also when one hung up on us: it was ending as we came. */
 		r = start_once(how, ret, deadline);
-		if (!site_link_nobody(r))
+		if (r != AGAIN)
 			return r;
 		poll(NULL, 0, RETRY_MS);
 	}
