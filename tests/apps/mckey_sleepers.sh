@@ -45,10 +45,13 @@ idle=$(pid idle)
 wait_for 10 'both are members' members_are 239.1.5.1 2
 run "$VERBCAST_BUILD/tests/apps/bin/member" -m 239.1.5.1 -s 1000 -S 4096
 sleeps $idle || fail 'the sleeper does not sleep'
-wait_for 3 'the sleeper has all of it without having polled' \
-	eval "[ \"\$(delivered 239.1.5.1 $idle)\" = 1000 ]"
+# The sender's log holds 512 such datagrams: without the helper that drains for the
+# sleeper the others would be lost by now. What the log still holds may wait there.
+[ "$(delivered 239.1.5.1 $idle)" -ge $((1000 - 512)) ] ||
+	fail 'nobody drains for a program that sleeps'
 sleeps $idle || say 'the sleeper has woken meanwhile; this shows less'
 ended waiting 20
 ended idle 20
 quiet waiting idle
+got 239.1.5.1 $idle 1000
 site_end

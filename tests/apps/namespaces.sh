@@ -23,12 +23,15 @@ printf '#!/bin/bash\nexec %s %q "$@"\n' "${inside[*]}" "$here" >"$site_work/ther
 chmod 0755 "$site_work/there"
 there=$site_work/there
 
+# Each site stays for as long as it is looked at.
+site_keep
 start r mckey -m 239.1.11.1 -b 127.0.0.1
 r=$(pid r)
 wait_for 10 'a member here' members_are 239.1.11.1 1
 daemon=$(site_daemon)
 
 VERBCAST=$there
+start keeper2 sleep 100000
 start r2 mckey -m 239.1.11.1 -b 127.0.0.1
 r2=$(pid r2)
 wait_for 10 'a member there' members_are 239.1.11.1 1
@@ -38,6 +41,7 @@ ended s2 20
 ended r2 20
 got 239.1.11.1 "$r2" 10
 other=$(site_daemon)
+killed keeper2 TERM
 timeout 20 "$VERBCAST" stop || fail 'verbcast stop there'
 wait_for 10 'the other verbcastd is gone' process_gone "$other"
 
