@@ -27,9 +27,7 @@ int engine_ah_create(struct engine *e, uint32_t pd, uint32_t port_index,
 	ah->port_index = port_index;
 	ah->src_gid = port_index << 8 | attr->grh.sgid_index;
 	ah->src_serial = gid_serial(e->tables, ah->src_gid);
-	ah->hop_limit = attr->grh.hop_limit;
-	ah->traffic_class = attr->grh.traffic_class;
-	ah->sl = attr->sl;
+	ah->hops = shm_log_hops(attr->grh.hop_limit, attr->grh.traffic_class, attr->sl);
 	memcpy(ah->dgid, attr->grh.dgid.raw, 16);
 	ah->multicast = gid_is_multicast(ah->dgid);
 	ah->entry = SHM_NONE;

@@ -29,23 +29,25 @@ copy_payload(uint8_t *dst, const uint8_t *src, uint32_t n)
 		*(volatile uint8_t *)dst++ = *(const volatile uint8_t *)src++;
 }
 #else
-/* Up to 64 bytes by two overlapping halves, without a call. */
+typedef uint64_t copy_block __attribute__((vector_size(16), aligned(1), may_alias));
+
+/* Up to 64 bytes by overlapping blocks, without a call: all are loaded, then stored. */
 static inline void copy_short(uint8_t *dst, const uint8_t *src, uint32_t n)
 {
-	if (n >= 32) {
-		uint8_t a[32], b[32];
+	if (n >= 16) {
+		const copy_block *from = (const copy_block *)src;
+		const copy_block *end = (const copy_block *)(src + n);
+		copy_block *to = (copy_block *)dst, *to_end = (copy_block *)(dst + n);
+		copy_block a = from[0], b = end[-1];
 
-		memcpy(a, src, 32);
-		memcpy(b, src + n - 32, 32);
-		memcpy(dst, a, 32);
-		memcpy(dst + n - 32, b, 32);
-	} else if (n >= 16) {
-		uint8_t a[16], b[16];
+		if (n > 32) {
+			copy_block c = from[1], d = end[-2];
 
-		memcpy(a, src, 16);
-		memcpy(b, src + n - 16, 16);
-		memcpy(dst, a, 16);
-		memcpy(dst + n - 16, b, 16);
+			to[1] = c;
+			to_end[-2] = d;
+		}
+		to[0] = a;
+		to_end[-1] = b;
 	} else if (n >= 8) {
 		uint64_t a, b;
 

@@ -242,7 +242,7 @@ int engine_cq_poll(struct engine_cq *cq, int n, struct ibv_wc *wc)
 	if (k == n || !lock_try(&e->rx_lock))
 		return k;
 	k += poll_engine(cq, n - k, wc + k);
-	wanted = senders_any_wanted(e);
+	wanted = e->rx.errands;
 	lock_drop(&e->rx_lock);
 	engine_settle(e);
 	if (unlikely(wanted))
@@ -275,7 +275,7 @@ void engine_cq_arm(struct engine_cq *cq, bool solicited_only)
 	if (before == CQ_DISARMED)
 		atomic_fetch_add_explicit(&e->armed, 1, memory_order_relaxed);
 	armed_rx(e);
-	wanted = senders_any_wanted(e);
+	wanted = e->rx.errands;
 	lock_drop(&e->rx_lock);
 	engine_settle(e);
 	if (wanted)

@@ -147,6 +147,7 @@ struct engine_qp {
 	struct shm_qp_counters *counters; /* fixed */
 	_Atomic int state;                /* written under rx and lock */
 	struct engine_qp_attr attr;       /* guarded by tx and rx; state apart */
+	const struct shm_port *port;      /* of attr; guarded as attr */
 	struct lock lock;                 /* guards posting receives, and held_sends */
 	struct list held_sends;           /* struct held_send.link: posted in SQD */
 	_Atomic uint32_t sq_used;         /* sends whose completion was not polled */
@@ -186,6 +187,25 @@ struct attachment {
 	uint32_t heard_count;
 };
 
+/* -- runs (run.h) -------------------------------------------------------------------- */
+
+struct run_words {
+	uint64_t route, numbers, gids, shape; /* as in the log */
+};
+
+struct run {
+	struct member *member; /* null: there is no run */
+	struct engine_qp *qp;
+	struct heard *heard;
+	struct run_words words; /* route: that of the last one */
+	uint64_t generation;
+	uint32_t epoch; /* rx.epoch that it began in */
+	uint32_t qkey;
+	uint16_t own_pkey; /* of the queue pair */
+	uint32_t count;    /* completed, and not yet counted */
+	uint64_t bytes;
+};
+
 /* -- whom we hear (senders.c, rx.c) -------------------------------------------------- */
 
 /*
@@ -208,13 +228,17 @@ struct sender {
 	bool own;    /* the log is this process's */
 	struct sender *next_retired;
 
-	/* The header of the last datagram, and what it was made from. */
-	bool flow_valid;
-	uint8_t flow_hop_limit, flow_traffic_class;
-	uint32_t flow_src_gid;
+	/* The header of the last datagram, and what it was made from (rx.c). */
+	uint64_t flow_dst; /* attachment serial, or FLOW_UNICAST | GID; 0: no header */
+	uint64_t flow_gids, flow_hops;
+	const _Atomic uint32_t *flow_src_valid, *flow_dst_valid;
 	uint32_t flow_src_serial, flow_dst_serial;
-	uint64_t flow_dst;
+	uint32_t flow_device; /* of the source */
+	uint32_t flow_wire;   /* length that flow_header has; 0: none */
 	struct grh_flow flow;
+	uint8_t flow_header[GRH_BYTES];
+
+	struct run run;
 };
 
 struct rx {
@@ -228,12 +252,14 @@ struct rx {
 	uint64_t retry[SHM_SLOT_WORDS]; /* asking failed: once more, at retry_ns */
 	uint64_t retry_ns;
 	bool any_wanted, any_retry;
+	bool errands;           /* senders_map_wanted has something to do */
 	struct sender *retired; /* to be unmapped and told, with no lock held */
 	uint32_t followed;      /* senders[] in use */
 	uint16_t index_of_slot[SHM_SLOTS_MAX]; /* struct sender.index + 1; 0: none yet */
 	uint32_t indices;
 	uint32_t serial;
 	uint32_t turns;
+	uint32_t epoch; /* +1 after a change of attachments or queue pairs: runs end */
 	uint32_t silent_next;            /* the slot whose silent log is visited next */
 	struct engine_cq *sink;          /* whose poll runs the turn; null: nobody's */
 	struct attachment **attachments; /* [SHM_GROUPS_MAX] */
@@ -249,7 +275,8 @@ struct rx {
  */
 struct receiver {
 	struct shm_doorbell *doorbell;
-	_Atomic uint64_t *word;    /* of its doorbell, where our bit is */
+	_Atomic uint64_t *word; /* of its doorbell, where our bit is */
+	uint64_t bit;
 	struct shm_cursor *cursor; /* its for us */
 	uint32_t slot, incarnation;
 	uint64_t last_for;        /* position behind the last datagram for it; 0: none */
@@ -281,9 +308,9 @@ struct tx {
 	uint64_t tail;                 /* oldest position that is whole */
 	uint64_t gate_head;            /* look at cursors before writing this position */
 	uint64_t gate_bytes;           /*  ... and before the payload gets here */
-	uint64_t ring[SHM_SLOT_WORDS]; /* whom the batch is for */
+	struct engine_ah *last_ah;     /* of this batch; found to be true in it */
+	uint64_t ring[SHM_SLOT_WORDS]; /* whom the batch is for, besides last_ah's peers */
 	uint32_t ring_words;           /* a bit a word of ring that is not zero */
-	struct engine_ah *last_ah;     /* resolved in this batch */
 	struct tx_place *places;       /* [SHM_LOG_SLOTS] */
 	uint32_t *ordinals;            /* [SHM_GROUPS_MAX] */
 	struct receiver **receivers;   /* [SHM_SLOTS_MAX] */
@@ -306,7 +333,8 @@ struct engine_ah {
 	uint32_t src_gid;           /* port index << 8 | GID index */
 	uint32_t src_serial;        /* of that GID table entry at creation */
 	uint32_t pd;
-	uint8_t hop_limit, traffic_class, sl;
+	uint32_t port_index;
+	uint64_t hops; /* hop limit, traffic class and SL, as in the log */
 	bool multicast;
 	bool looked;     /* unicast: not so before the first look */
 	bool members;    /* the entry has any */
@@ -318,7 +346,6 @@ struct engine_ah {
 	uint32_t dst_gid;          /* unicast: as src_gid; SHM_NONE: no port has it */
 	uint32_t dst_serial;       /* of that GID table entry */
 	uint32_t dst_device;
-	uint32_t port_index;
 	uint8_t dgid[16];
 	struct engine *engine;
 };
@@ -393,12 +420,6 @@ bool sender_idle(struct engine *e, struct sender *s);
 void senders_map_wanted(struct engine *e);
 /* Under rx: our own log, at its creation. */
 int senders_add_own(struct engine *e, const struct shm_log *log);
-/* Under rx: is senders_map_wanted to be called? */
-static inline bool senders_any_wanted(const struct engine *e)
-{
-	return e->rx.any_wanted || e->rx.any_retry || e->rx.retired;
-}
-
 /* rx.c: under rx, one turn; returns the number of datagrams looked at. */
 unsigned int rx_turn(struct engine *e);
 /* No lock: a turn with all that follows. */
@@ -406,13 +427,16 @@ unsigned int engine_turn_and_map(struct engine *e);
 /* Under rx or not: how a drop is counted where no queue pair can be named. */
 void engine_drop(struct engine *e, enum drop_reason reason, uint64_t n);
 
-/* rx_deliver.c */
+static inline uint64_t read_word(const _Atomic uint64_t *word)
+{
+	return atomic_load_explicit(word, memory_order_relaxed);
+}
 struct rx_datagram {
 	const struct shm_log_slot *slot;
-	const uint8_t *rest; /* payload behind the first SHM_LOG_INLINE bytes */
+	const uint8_t *rest;   /* payload behind the first SHM_LOG_INLINE bytes */
+	const uint8_t *header; /* the 40 bytes */
 	uint64_t position;
 	uint64_t generation;
-	const struct grh_flow *flow;
 	uint32_t length;
 	uint32_t qkey;
 	uint32_t imm;
@@ -422,8 +446,6 @@ struct rx_datagram {
 	uint8_t flags;
 	bool own;
 };
-/* Under rx: put it into the queue pair's next receive. DROP_NONE: completed. */
-enum drop_reason rx_deliver(struct engine_qp *qp, const struct rx_datagram *d);
 static inline bool rx_still_there(const struct rx_datagram *d)
 {
 	/* R2: the copies before this fence are of position d->position if the word behind it
@@ -432,6 +454,9 @@ static inline bool rx_still_there(const struct rx_datagram *d)
 	return atomic_load_explicit(&d->slot->sequence, memory_order_relaxed) ==
 	       2 * d->position;
 }
+/* deliver.c: a receive that deliver.h could not fill. */
+enum drop_reason deliver_slow(struct engine_qp *qp, const struct rx_datagram *d,
+			      const struct recv_entry *entry);
 
 /* receivers.c: all under tx */
 int receivers_init(struct engine *e);
@@ -445,22 +470,9 @@ int tx_init(struct engine *e);
 void tx_fini(struct engine *e);
 /* Drops tx and takes it again. */
 int tx_open_unlocked(struct engine *e);
-struct tx_datagram {
-	struct engine_qp *qp;
-	const struct ibv_send_wr *wr;
-	const struct engine_ah *ah;
-	uint32_t length;
-	uint32_t entry;
-	uint32_t ordinal;
-	uint32_t dst_gid;
-	uint32_t dst_qpn;
-	uint32_t qkey;
-	uint16_t pkey;
-	uint8_t flags;
-};
-void tx_write(struct engine *e, const struct tx_datagram *d);
 /* Make the batch visible and tell those it is for. */
 void tx_publish(struct engine *e);
+void tx_ring_also(struct tx *tx, const struct engine_ah *ah);
 
 /* gate.c: under tx: make room for a datagram with `rest` payload bytes in the ring. True:
  * tx was dropped meanwhile. */
@@ -469,18 +481,6 @@ static inline uint32_t tx_rest_of(uint32_t length)
 {
 	return length > SHM_LOG_INLINE ? length - SHM_LOG_INLINE : 0;
 }
-/* Where the rest would begin: it does not wrap round the end of the ring. */
-static inline uint64_t tx_rest_at(const struct tx *tx, uint32_t rest)
-{
-	uint32_t to_end = SHM_LOG_PAYLOAD - (uint32_t)(tx->bytes % SHM_LOG_PAYLOAD);
-
-	return tx->bytes + (rest > to_end ? to_end : 0);
-}
-static inline bool tx_at_gate(const struct tx *tx, uint32_t rest)
-{
-	return tx->head >= tx->gate_head || tx_rest_at(tx, rest) + rest > tx->gate_bytes;
-}
-
 static inline uint32_t gid_serial(const struct shm_tables *t, uint32_t ref)
 {
 	return atomic_load_explicit(&t->ports[ref >> 8].gids[ref & 0xff].valid,
@@ -598,16 +598,15 @@ static inline int qp_state(const struct engine_qp *qp)
 }
 static inline uint16_t qp_pkey(const struct engine_qp *qp)
 {
-	const struct shm_port *port = &qp->engine->tables->ports[qp->attr.port_index];
-
-	return atomic_load_explicit(&port->pkeys[qp->attr.pkey_index],
+	return atomic_load_explicit(&qp->port->pkeys[qp->attr.pkey_index],
 				    memory_order_relaxed);
 }
 
 /* mcast.c: under rx */
 void attachments_fini(struct engine *e);
 void attachments_drop_qp(struct engine_qp *qp);
-struct heard *attachment_heard_slow(struct attachment *a, uint32_t index);
+struct heard *attachment_heard_slow(struct engine *e, struct attachment *a,
+				    uint32_t index);
 
 /* mr.c: under tx or rx. The memory of [addr, addr + length) if `lkey` permits, else null. */
 int mr_init(struct engine *e);
@@ -624,7 +623,7 @@ static inline uint8_t *mr_translate(const struct engine *e, uint32_t pd, uint32_
 
 	for (uint32_t b = mr_bucket(t, lkey);; b = (b + 1) & t->mask) {
 		mr = &t->buckets[b];
-		if (likely(mr->used && mr->lkey == lkey))
+		if (likely(mr->lkey == lkey && mr->used))
 			break;
 		if (!mr->used)
 			return NULL;

@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "engine/engine_priv.h"
+#include "engine/log_writer.h"
 
 #define GATE_SLOTS   (SHM_LOG_SLOTS / 4 * 3)
 #define GATE_BYTES   (SHM_LOG_PAYLOAD / 4 * 3)

@@ -82,6 +82,7 @@ static int attach_locked(struct engine_qp *qp, uint32_t entry, uint64_t generati
 		return -EEXIST;
 	if (members_grow(a) < 0)
 		return -ENOMEM;
+	e->rx.epoch++;
 	a->members[a->count++] = (struct member){
 		.qp = qp,
 		.generation = generation,
@@ -113,6 +114,7 @@ static int detach_locked(struct engine_qp *qp, uint32_t entry)
 
 	if (!m)
 		return -ENOENT;
+	e->rx.epoch++;
 	a->count--;
 	/* The order of attaching is the order of delivery: keep it. */
 	memmove(m, m + 1, (size_t)(a->members + a->count - m) * sizeof(*m));
@@ -142,13 +144,15 @@ void attachments_drop_qp(struct engine_qp *qp)
 		detach_locked(qp, entry);
 }
 
-struct heard *attachment_heard_slow(struct attachment *a, uint32_t index)
+struct heard *attachment_heard_slow(struct engine *e, struct attachment *a,
+				    uint32_t index)
 {
 	uint32_t count = index + 1;
 	struct heard *heard = realloc(a->heard, count * sizeof(*heard));
 
 	if (!heard)
 		return NULL;
+	e->rx.epoch++;
 	memset(heard + a->heard_count, 0, (count - a->heard_count) * sizeof(*heard));
 	a->heard = heard;
 	a->heard_count = count;

@@ -69,6 +69,7 @@ int engine_qp_create(struct engine *e, const struct engine_qp_config *config,
 		return -ENOMEM;
 	memset(qp, 0, sizeof(*qp));
 	qp->config = *config;
+	qp->port = &e->tables->ports[0];
 	r = open_receives(qp);
 	if (r < 0)
 		goto free_qp;
@@ -104,6 +105,7 @@ void engine_qp_destroy(struct engine_qp *qp)
 	e = qp->engine;
 	lock_take(&e->tx_lock);
 	lock_take(&e->rx_lock);
+	e->rx.epoch++;
 	attachments_drop_qp(qp);
 	list_remove(&qp->link);
 	lock_take(&qp->lock);
@@ -182,17 +184,22 @@ void engine_qp_modify(struct engine_qp *qp, const struct engine_qp_attr *attr)
 
 	lock_take(&e->tx_lock);
 	lock_take(&e->rx_lock);
+	e->rx.epoch++;
 	qp->attr = *attr;
 	qp->attr.port_index %= SHM_PORTS_MAX;
 	qp->attr.pkey_index %= SHM_PKEYS_MAX;
-	if (attr->state == IBV_QPS_ERR)
+	qp->port = &e->tables->ports[qp->attr.port_index];
+	/* send_plain relies on it: no queue pair of a failed engine is in RTS. */
+	if (attr->state == IBV_QPS_ERR ||
+	    (attr->state == IBV_QPS_RTS &&
+	     atomic_load_explicit(&e->failed, memory_order_relaxed)))
 		qp_fail(qp);
 	else if (attr->state == IBV_QPS_RESET)
 		qp_reset(qp);
 	else
 		qp_set_state(qp, attr->state);
 	lock_drop(&e->rx_lock);
-	if (attr->state == IBV_QPS_RTS)
+	if (qp_state(qp) == IBV_QPS_RTS)
 		send_held(qp);
 	lock_drop(&e->tx_lock);
 	engine_settle(e);

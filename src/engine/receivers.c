@@ -47,6 +47,7 @@ static struct receiver *receiver_create(struct engine *e, struct shm_doorbell *d
 		return NULL;
 	r->doorbell = d;
 	r->word = &d->words[e->slot / 64];
+	r->bit = 1ull << (e->slot % 64);
 	r->cursor = &d->cursors[e->slot];
 	r->slot = slot;
 	r->incarnation = incarnation;

@@ -12,8 +12,10 @@
  */
 #include <string.h>
 
+#include "engine/deliver.h"
 #include "engine/engine_priv.h"
-#include "wire/gid.h"
+#include "engine/flow.h"
+#include "engine/run.h"
 
 #define BUDGET        64u /* datagrams of one log in one turn that somebody polls */
 #define BUDGET_HELPER 256u
@@ -33,108 +35,32 @@ static void member_drop(struct member *m, enum drop_reason reason, uint32_t n)
 	atomic_store_explicit(counter, value, memory_order_relaxed);
 }
 
-#define SLOT_READ(slot, field) atomic_load_explicit(&(slot)->field, memory_order_relaxed)
-
-/* -- the 40 bytes in front ----------------------------------------------------------- */
-
-/* A GID of the site's tables, if it is there. Returns its serial number, or 0. */
-static uint32_t gid_read(const struct shm_tables *t, uint32_t ref, uint8_t gid[16],
-			 uint32_t *ret_type)
-{
-	const struct shm_gid_entry *entry;
-	uint32_t serial;
-
-	if (ref >> 8 >= SHM_PORTS_MAX || (ref & 0xff) >= SHM_GIDS_MAX)
-		return 0;
-	entry = &t->ports[ref >> 8].gids[ref & 0xff];
-	serial = atomic_load_explicit(&entry->valid, memory_order_acquire);
-	memcpy(gid, entry->gid, 16);
-	*ret_type = entry->type;
-	atomic_thread_fence(memory_order_acquire);
-	if (atomic_load_explicit(&entry->valid, memory_order_relaxed) != serial)
-		return 0;
-	return serial;
-}
-
-struct flow_key {
-	uint64_t dst; /* attachment serial, or 1 << 63 | dst_gid */
-	uint32_t src_gid;
-	uint8_t hop_limit, traffic_class;
-};
-
-#define FLOW_UNICAST (1ull << 63)
-
-static bool flow_is(const struct engine *e, const struct sender *s,
-		    const struct flow_key *key)
-{
-	return s->flow_valid && s->flow_src_gid == key->src_gid &&
-	       s->flow_dst == key->dst && s->flow_hop_limit == key->hop_limit &&
-	       s->flow_traffic_class == key->traffic_class &&
-	       gid_serial(e->tables, key->src_gid) == s->flow_src_serial &&
-	       (!(key->dst & FLOW_UNICAST) ||
-		gid_serial(e->tables, (uint32_t)key->dst) == s->flow_dst_serial);
-}
-
-/* The source must be a GID of the sender's own node (spec/dataplane 8: it cannot speak
- * for another host). */
-static bool flow_make(const struct engine *e, struct sender *s,
-		      const struct flow_key *key, const uint8_t *mgid)
-{
-	const struct shm_tables *t = e->tables;
-	uint8_t sgid[16], dgid[16];
-	uint32_t type, ignored;
-	enum grh_kind kind;
-
-	s->flow_valid = false;
-	s->flow_src_serial = gid_read(t, key->src_gid, sgid, &type);
-	if (!s->flow_src_serial ||
-	    t->ports[key->src_gid >> 8].node != t->slots[s->slot].node)
-		return false;
-	if (mgid) {
-		memcpy(dgid, mgid, 16);
-	} else {
-		s->flow_dst_serial = gid_read(t, (uint32_t)key->dst, dgid, &ignored);
-		if (!s->flow_dst_serial)
-			return false;
-	}
-	kind = type == SHM_GID_ROCE_V2 ? grh_kind_of_roce_v2(sgid, dgid) : GRH_IB;
-	grh_flow_init(&s->flow, kind, sgid, dgid, key->traffic_class, key->hop_limit);
-	s->flow_src_gid = key->src_gid;
-	s->flow_dst = key->dst;
-	s->flow_hop_limit = key->hop_limit;
-	s->flow_traffic_class = key->traffic_class;
-	s->flow_valid = true;
-	return true;
-}
-
 /* -- one datagram -------------------------------------------------------------------- */
 
-/* All but the receiver, which the caller knows. False: the header is nonsense. */
-static bool datagram_read(struct engine *e, struct sender *s,
-			  const struct shm_log_slot *slot, struct rx_datagram *d,
-			  uint64_t dst, const uint8_t *mgid)
+/* All but who receives it, which the caller knows. False: the header is nonsense. */
+static inline bool read_header(struct engine *e, struct sender *s, struct rx_datagram *d,
+			       uint64_t shape, struct flow_key *key)
 {
-	const struct flow_key key = {
-		.dst = dst,
-		.src_gid = SLOT_READ(slot, src_gid),
-		.hop_limit = SLOT_READ(slot, hop_limit),
-		.traffic_class = SLOT_READ(slot, traffic_class),
-	};
-	uint64_t at = SLOT_READ(slot, payload_at) % SHM_LOG_PAYLOAD;
+	uint64_t at = read_word(&d->slot->payload_at) % SHM_LOG_PAYLOAD;
+	uint64_t numbers = read_word(&d->slot->numbers);
+	uint64_t keys = read_word(&d->slot->keys);
 
-	d->length = SLOT_READ(slot, length);
+	d->length = (uint16_t)shape;
+	key->gids = read_word(&d->slot->gids);
+	key->hops = shape >> SHM_LOG_HOPS_SHIFT;
 	if (unlikely(d->length > ENGINE_MTU_MAX ||
 		     at + tx_rest_of(d->length) > SHM_LOG_PAYLOAD))
 		return false;
-	if (unlikely(!flow_is(e, s, &key)) && !flow_make(e, s, &key, mgid))
+	if (unlikely(!flow_is(s, key)) && !flow_make(e, s, key))
 		return false;
+	flow_fit(s, ud_wire_bytes(d->length, d->flags & SHM_LOG_WITH_IMM));
+	d->header = s->flow_header;
 	d->rest = s->log->payload + at;
-	d->flow = &s->flow;
-	d->qkey = SLOT_READ(slot, qkey);
-	d->imm = SLOT_READ(slot, imm);
-	d->src_qpn = SLOT_READ(slot, src_qpn) & 0xffffff;
-	d->src_device = e->tables->ports[key.src_gid >> 8].device;
-	d->pkey = SLOT_READ(slot, pkey);
+	d->qkey = shm_log_low(keys);
+	d->imm = shm_log_high(keys);
+	d->src_qpn = shm_log_high(numbers) & 0xffffff;
+	d->src_device = s->flow_device;
+	d->pkey = (uint16_t)(shape >> SHM_LOG_PKEY_SHIFT);
 	d->own = s->own;
 	return true;
 }
@@ -154,54 +80,40 @@ static void count_lost(struct sender *s, struct attachment *a, const struct hear
 			member_drop(&a->members[i], DROP_LAGGED, gap);
 }
 
-static void hear(struct sender *s, struct attachment *a, uint64_t generation,
-		 uint32_t ordinal)
+static inline struct heard *hear(struct engine *e, struct sender *s, struct attachment *a,
+				 uint64_t generation, uint32_t ordinal)
 {
 	struct heard *h = likely(s->index < a->heard_count)
 				  ? &a->heard[s->index]
-				  : attachment_heard_slow(a, s->index);
+				  : attachment_heard_slow(e, a, s->index);
 
 	if (unlikely(!h))
-		return;
+		return NULL;
 	if (unlikely(ordinal != h->ordinal + 1) && h->serial == s->serial)
 		count_lost(s, a, h, ordinal - h->ordinal - 1);
 	h->generation = generation;
 	h->ordinal = ordinal;
 	h->serial = s->serial;
+	return h;
 }
 
-static void deliver_to_member(struct member *m, const struct rx_datagram *d)
+static inline bool deliver_to_member(struct member *m, const struct rx_datagram *d)
 {
-	enum drop_reason reason = rx_deliver(m->qp, d);
+	enum drop_reason reason = deliver(m->qp, d);
 
 	if (likely(reason == DROP_NONE))
 		count_add(&m->counters->delivered, 1);
 	else
 		member_drop(m, reason, 1);
+	return reason == DROP_NONE;
 }
 
-/* False: the header was overwritten while we read it. */
-static bool rx_multicast(struct engine *e, struct sender *s,
-			 const struct shm_log_slot *slot, struct rx_datagram *d)
+/* True: it has one member, who took it. */
+static inline bool deliver_to_all(struct attachment *a, const struct rx_datagram *d,
+				  uint32_t dst_qpn)
 {
-	uint32_t entry = SLOT_READ(slot, entry);
-	struct attachment *a = entry < SHM_GROUPS_MAX ? e->rx.attachments[entry] : NULL;
-	uint32_t ordinal, dst_qpn;
-	bool sound;
+	bool taken = false;
 
-	if (!a)
-		return true; /* not for us */
-	d->generation = SLOT_READ(slot, generation);
-	ordinal = SLOT_READ(slot, ordinal);
-	dst_qpn = SLOT_READ(slot, dst_qpn);
-	sound = datagram_read(e, s, slot, d, a->serial, a->mgid);
-	if (unlikely(!rx_still_there(d)))
-		return false;
-	hear(s, a, d->generation, ordinal);
-	if (unlikely(!sound)) {
-		engine_drop(e, DROP_BAD_HEADER, 1);
-		return true;
-	}
 	for (uint32_t i = 0; i < a->count; i++) {
 		struct member *m = &a->members[i];
 
@@ -211,8 +123,39 @@ static bool rx_multicast(struct engine *e, struct sender *s,
 		 * (spec/kernel 4.5). */
 		if (unlikely(dst_qpn != MULTICAST_QPN) && dst_qpn != m->qp->config.qpn)
 			continue;
-		deliver_to_member(m, d);
+		taken = deliver_to_member(m, d);
 	}
+	return taken && a->count == 1;
+}
+
+/* False: the header was overwritten while we read it. */
+static inline bool rx_multicast(struct engine *e, struct sender *s, struct rx_datagram *d,
+				uint64_t shape)
+{
+	uint64_t route = read_word(&d->slot->route);
+	uint64_t numbers = read_word(&d->slot->numbers);
+	struct flow_key key;
+	struct attachment *a;
+	struct heard *h;
+	bool sound;
+
+	if (unlikely(shm_log_low(route) >= SHM_GROUPS_MAX))
+		return true;
+	a = e->rx.attachments[shm_log_low(route)];
+	if (!a)
+		return true; /* not for us */
+	key.dst = a->serial;
+	key.mgid = a->mgid;
+	d->generation = read_word(&d->slot->generation);
+	sound = read_header(e, s, d, shape, &key);
+	if (unlikely(!rx_still_there(d)))
+		return false;
+	h = hear(e, s, a, d->generation, shm_log_high(route));
+	if (unlikely(!sound))
+		engine_drop(e, DROP_BAD_HEADER, 1);
+	else if (deliver_to_all(a, d, shm_log_low(numbers)) && h)
+		run_begin(e, s, a->members, h, d,
+			  &(struct run_words){ route, numbers, key.gids, shape });
 	return true;
 }
 
@@ -237,25 +180,27 @@ static void deliver_unicast(struct engine *e, const struct rx_datagram *d,
 		engine_drop(e, DROP_NO_QP, 1);
 		return;
 	}
-	reason = rx_deliver(qp, d);
+	reason = deliver(qp, d);
 	if (unlikely(reason != DROP_NONE))
 		count_add(&qp->counters->drops[reason], 1);
 }
 
-static bool rx_unicast(struct engine *e, struct sender *s,
-		       const struct shm_log_slot *slot, struct rx_datagram *d)
+/* As rx_multicast. */
+static __attribute__((noinline)) bool rx_unicast(struct engine *e, struct sender *s,
+						 struct rx_datagram *d, uint64_t shape)
 {
-	uint32_t dst_gid = SLOT_READ(slot, dst_gid);
-	uint32_t dst_qpn = SLOT_READ(slot, dst_qpn);
-	uint32_t ordinal = SLOT_READ(slot, ordinal);
+	uint64_t route = read_word(&d->slot->route);
+	uint32_t dst_qpn = shm_log_low(read_word(&d->slot->numbers));
+	uint32_t dst_gid = shm_log_high(read_word(&d->slot->gids));
+	struct flow_key key = { .dst = FLOW_UNICAST | dst_gid };
 	bool sound;
 
-	if (SLOT_READ(slot, entry) != e->slot)
+	if (shm_log_low(route) != e->slot)
 		return true; /* not for us */
-	sound = datagram_read(e, s, slot, d, FLOW_UNICAST | dst_gid, NULL);
+	sound = read_header(e, s, d, shape, &key);
 	if (unlikely(!rx_still_there(d)))
 		return false;
-	hear_unicast(e, s, ordinal);
+	hear_unicast(e, s, shm_log_high(route));
 	if (sound)
 		deliver_unicast(e, d, dst_gid, dst_qpn);
 	else
@@ -266,14 +211,16 @@ static bool rx_unicast(struct engine *e, struct sender *s,
 static bool rx_datagram(struct engine *e, struct sender *s,
 			const struct shm_log_slot *slot, uint64_t position)
 {
-	struct rx_datagram d;
+	uint64_t shape = read_word(&slot->shape);
+	struct rx_datagram d = {
+		.slot = slot,
+		.position = position,
+		.flags = (uint8_t)(shape >> SHM_LOG_FLAGS_SHIFT),
+	};
 
-	d.position = position;
-	d.slot = slot;
-	d.flags = SLOT_READ(slot, flags);
 	if (likely(!(d.flags & SHM_LOG_UNICAST)))
-		return rx_multicast(e, s, slot, &d);
-	return rx_unicast(e, s, slot, &d);
+		return rx_multicast(e, s, &d, shape);
+	return rx_unicast(e, s, &d, shape);
 }
 
 /* -- one log ------------------------------------------------------------------------- */
@@ -317,6 +264,16 @@ static bool sink_full(const struct rx *rx)
 	return rx->sink && !rx->sink->direct_left;
 }
 
+/* One datagram that is there. False: it was overwritten meanwhile. */
+static inline bool rx_one(struct engine *e, struct sender *s,
+			  const struct shm_log_slot *slot, uint64_t p)
+{
+	if (likely(run_holds(e, s, &s->run) && run_take(e, s, slot, p)))
+		return true;
+	run_end(&s->run);
+	return rx_datagram(e, s, slot, p);
+}
+
 static unsigned int follow(struct engine *e, struct sender *s)
 {
 	unsigned int budget = e->rx.sink ? BUDGET : BUDGET_HELPER;
@@ -328,7 +285,7 @@ static unsigned int follow(struct engine *e, struct sender *s)
 
 		if (likely(atomic_load_explicit(&slot->sequence, memory_order_acquire) ==
 			   2 * p)) { /* R1 */
-			if (unlikely(!rx_datagram(e, s, slot, p)))
+			if (unlikely(!rx_one(e, s, slot, p)))
 				continue;
 			s->position = p + 1;
 			if (sink_full(&e->rx)) {
@@ -340,6 +297,7 @@ static unsigned int follow(struct engine *e, struct sender *s)
 		}
 	}
 	if (n) {
+		run_count(&s->run);
 		s->idle_looks = 0;
 		atomic_store_explicit(&s->cursor->position, s->position,
 				      memory_order_release); /* G1 */
@@ -381,7 +339,7 @@ static unsigned int turn(struct engine *e, bool *ret_wanted)
 
 	lock_take(&e->rx_lock);
 	looked = rx_turn(e);
-	*ret_wanted = senders_any_wanted(e);
+	*ret_wanted = e->rx.errands;
 	lock_drop(&e->rx_lock);
 	engine_settle(e);
 	return looked;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/engine_priv.h"
+#include "engine/log_writer.h"
 
 #define BATCH 64u /* datagrams until a longer list is published in parts */
 /* One of so many posts tries again to reach a process whose memory could not be had. */
@@ -102,12 +102,12 @@ static bool memory_is_ours(const struct engine_qp *qp, const struct ibv_send_wr 
 	return true;
 }
 
-static uint32_t port_mtu(const struct engine_qp *qp)
+static inline uint32_t port_mtu(const struct engine_qp *qp)
 {
-	const struct shm_port *port = &qp->engine->tables->ports[qp->attr.port_index];
-	uint32_t mtu = atomic_load_explicit(&port->active_mtu, memory_order_relaxed);
+	uint32_t mtu = atomic_load_explicit(&qp->port->active_mtu, memory_order_relaxed);
 
-	return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128u << mtu : ENGINE_MTU_MAX;
+	return likely(mtu - IBV_MTU_256 <= IBV_MTU_4096 - IBV_MTU_256) ? 128u << mtu
+								       : ENGINE_MTU_MAX;
 }
 
 /* What must be for a datagram to leave the port; states other than down are not a
@@ -147,110 +147,147 @@ static enum drop_reason nobody(const struct engine *e, const struct engine_ah *a
 	return flags & SHM_PORT_NETWORK ? DROP_WIRE_OFF : reason;
 }
 
+/* Where a datagram goes, in the words of the log. */
+struct target {
+	uint64_t generation;
+	uint32_t entry; /* group entry, or receiving slot */
+	uint32_t dst_gid;
+	uint8_t flags;
+};
+
 /* The reason not to send, or DROP_NONE. */
-static enum drop_reason route_multicast(struct engine *e, struct tx_datagram *d)
+static enum drop_reason route_multicast(struct engine *e, const struct engine_ah *ah,
+					struct target *to)
 {
-	if (unlikely(d->ah->entry == SHM_NONE))
-		return nobody(e, d->ah, DROP_NO_GROUP);
-	if (unlikely(!d->ah->members))
-		return nobody(e, d->ah, DROP_NO_MEMBER);
-	d->entry = d->ah->entry;
+	if (unlikely(ah->entry == SHM_NONE))
+		return nobody(e, ah, DROP_NO_GROUP);
+	if (unlikely(!ah->members))
+		return nobody(e, ah, DROP_NO_MEMBER);
+	*to = (struct target){ .generation = ah->generation, .entry = ah->entry };
 	return DROP_NONE;
 }
 
-static enum drop_reason route_unicast(struct engine *e, struct tx_datagram *d)
+static enum drop_reason route_unicast(struct engine *e, const struct engine_ah *ah,
+				      uint32_t qpn, struct target *to)
 {
-	if (d->ah->dst_gid == SHM_NONE)
-		return nobody(e, d->ah, DROP_NO_ROUTE);
-	if (d->dst_qpn == MULTICAST_QPN)
+	uint32_t slot;
+
+	if (ah->dst_gid == SHM_NONE)
+		return nobody(e, ah, DROP_NO_ROUTE);
+	if (qpn == MULTICAST_QPN)
 		return DROP_NO_QP;
-	d->entry = shm_qp_find(e->tables, d->ah->dst_device, d->dst_qpn);
-	if (d->entry == SHM_NONE)
+	slot = shm_qp_find(e->tables, ah->dst_device, qpn);
+	if (slot == SHM_NONE)
 		return DROP_NO_QP;
-	d->dst_gid = d->ah->dst_gid;
-	d->flags |= SHM_LOG_UNICAST;
+	*to = (struct target){ .entry = slot,
+			       .dst_gid = ah->dst_gid,
+			       .flags = SHM_LOG_UNICAST };
 	return DROP_NONE;
 }
 
 /* Have the receiver of a unicast datagram at hand. */
-static int reach_unicast(struct engine *e, const struct tx_datagram *d)
+static int reach_unicast(struct engine *e, uint32_t slot)
 {
 	int r;
 
-	if (likely(receiver_known(e, d->entry)))
+	if (likely(receiver_known(e, slot)))
 		return 0;
 	tx_publish(e);
-	r = receiver_map_unlocked(e, d->entry);
+	r = receiver_map_unlocked(e, slot);
 	return r < 0 ? r : SEND_AGAIN;
 }
 
-static void tell(struct tx *tx, struct tx_datagram *d)
-{
-	if (unlikely(d->flags & SHM_LOG_UNICAST)) {
-		d->ordinal = ++tx->receivers[d->entry]->ordinal;
-		tx->ring[d->entry / 64] |= 1ull << (d->entry % 64);
-		tx->ring_words |= 1u << (d->entry / 64);
-		return;
-	}
-	d->ordinal = ++tx->ordinals[d->entry];
-	if (d->ah == tx->last_ah)
-		return;
-	for (uint32_t words = d->ah->words_used; words; words &= words - 1) {
-		uint32_t w = (uint32_t)__builtin_ctz(words);
+/* -- one request --------------------------------------------------------------------- */
 
-		tx->ring[w] |= d->ah->words[w];
-	}
-	tx->ring_words |= d->ah->words_used;
+static inline void describe(struct tx_datagram *d, const struct engine_qp *qp,
+			    const struct ibv_send_wr *wr, const struct engine_ah *ah,
+			    const struct target *to)
+{
+	uint32_t qkey = wr->wr.ud.remote_qkey;
+	uint64_t flags = to->flags;
+
+	/* Bit 31: the sender's own (spec/kernel 4.2). */
+	if (qkey & 0x80000000u)
+		qkey = qp->attr.qkey;
+	if (wr->opcode == IBV_WR_SEND_WITH_IMM)
+		flags |= SHM_LOG_WITH_IMM;
+	if (wr->send_flags & IBV_SEND_SOLICITED)
+		flags |= SHM_LOG_SOLICITED;
+	d->generation = to->generation;
+	d->numbers = shm_log_pair(wr->wr.ud.remote_qpn & 0xffffff, qp->config.qpn);
+	d->keys = shm_log_pair(qkey, wr->imm_data);
+	d->gids = shm_log_pair(ah->src_gid, to->dst_gid);
+	d->shape = d->length | (uint64_t)qp_pkey(qp) << SHM_LOG_PKEY_SHIFT |
+		   flags << SHM_LOG_FLAGS_SHIFT | ah->hops << SHM_LOG_HOPS_SHIFT;
 }
 
-/* -- one request --------------------------------------------------------------------- */
+static inline void sent(struct engine_qp *qp, const struct ibv_send_wr *wr,
+			uint32_t bytes)
+{
+	count_add(&qp->counters->sent, 1);
+	count_add(&qp->counters->sent_bytes, bytes);
+	if (unlikely(qp->config.sq_sig_all || wr->send_flags & IBV_SEND_SIGNALED))
+		complete_send(qp, wr, IBV_WC_SUCCESS, bytes);
+}
+
+/* Write to a group: the batch is for the handle's peers too. */
+static inline void write_multicast(struct engine *e, struct tx_datagram *d,
+				   struct engine_ah *ah)
+{
+	struct tx *tx = &e->tx;
+
+	if (unlikely(ah != tx->last_ah)) {
+		if (tx->last_ah)
+			tx_ring_also(tx, tx->last_ah);
+		tx->last_ah = ah;
+	}
+	d->route = shm_log_pair(ah->entry, ++tx->ordinals[ah->entry]);
+	tx_write(tx, d);
+}
+
+static void write_unicast(struct engine *e, struct tx_datagram *d, uint32_t slot)
+{
+	struct tx *tx = &e->tx;
+
+	tx->ring[slot / 64] |= 1ull << (slot % 64);
+	tx->ring_words |= 1u << (slot / 64);
+	d->route = shm_log_pair(slot, ++tx->receivers[slot]->ordinal);
+	tx_write(tx, d);
+}
 
 /* `bytes` fit and are ours to send. 0, SEND_AGAIN, or an error of the call. */
 static int send_datagram(struct engine_qp *qp, const struct ibv_send_wr *wr,
 			 struct engine_ah *ah, uint32_t bytes)
 {
+	struct tx_datagram d = { .length = bytes, .qp = qp, .wr = wr };
 	struct engine *e = qp->engine;
-	struct tx *tx = &e->tx;
-	struct tx_datagram d = {
-		.qp = qp,
-		.wr = wr,
-		.ah = ah,
-		.length = bytes,
-		.dst_qpn = wr->wr.ud.remote_qpn & 0xffffff,
-		/* Bit 31: the sender's own (spec/kernel 4.2). */
-		.qkey = wr->wr.ud.remote_qkey & 0x80000000u ? qp->attr.qkey
-							    : wr->wr.ud.remote_qkey,
-		.pkey = qp_pkey(qp),
-		.flags = (wr->opcode == IBV_WR_SEND_WITH_IMM ? SHM_LOG_WITH_IMM : 0) |
-			 (wr->send_flags & IBV_SEND_SOLICITED ? SHM_LOG_SOLICITED : 0),
-	};
 	enum drop_reason reason;
+	struct target to;
 	int r;
 
-	if (unlikely(!tx->log)) {
+	if (unlikely(!e->tx.log)) {
 		r = tx_open_unlocked(e);
 		return r < 0 ? -r : SEND_AGAIN;
 	}
 	if (unlikely(!resolve(e, ah)))
 		return SEND_AGAIN;
-	reason = ah->multicast ? route_multicast(e, &d) : route_unicast(e, &d);
+	reason = ah->multicast
+			 ? route_multicast(e, ah, &to)
+			 : route_unicast(e, ah, wr->wr.ud.remote_qpn & 0xffffff, &to);
 	if (unlikely(reason != DROP_NONE))
 		return drop(qp, wr, reason, bytes);
-	if (d.flags & SHM_LOG_UNICAST) {
-		r = reach_unicast(e, &d);
-		if (r)
-			return r == SEND_AGAIN ? SEND_AGAIN
-					       : drop(qp, wr, DROP_PEER_GONE, bytes);
-	}
-	if (unlikely(tx_at_gate(tx, tx_rest_of(bytes))) &&
+	r = ah->multicast ? 0 : reach_unicast(e, to.entry);
+	if (unlikely(r))
+		return r == SEND_AGAIN ? SEND_AGAIN : drop(qp, wr, DROP_PEER_GONE, bytes);
+	if (unlikely(tx_at_gate(&e->tx, tx_rest_of(bytes))) &&
 	    tx_gate_unlocked(e, tx_rest_of(bytes)))
 		return SEND_AGAIN;
-	tell(tx, &d);
-	tx_write(e, &d);
-	tx->last_ah = ah;
-	count_add(&qp->counters->sent, 1);
-	count_add(&qp->counters->sent_bytes, bytes);
-	complete_send(qp, wr, IBV_WC_SUCCESS, bytes);
+	describe(&d, qp, wr, ah, &to);
+	if (ah->multicast)
+		write_multicast(e, &d, ah);
+	else
+		write_unicast(e, &d, to.entry);
+	sent(qp, wr, bytes);
 	return 0;
 }
 
@@ -277,7 +314,51 @@ int send_execute(struct engine_qp *qp, const struct ibv_send_wr *wr)
 	return send_datagram(qp, wr, ah, (uint32_t)bytes);
 }
 
-static int post_one(struct engine_qp *qp, const struct ibv_send_wr *wr)
+/* -- the common request -------------------------------------------------------------- */
+
+/* A handle to a group that is as it was when last looked up, through a port that is up. */
+static inline bool is_plain_group(const struct engine *e, const struct engine_ah *ah)
+{
+	return ah->multicast && ah->entry != SHM_NONE && ah->members && !ah->incomplete &&
+	       ah_is_true(e, ah) && check_port(e, ah) == DROP_NONE;
+}
+
+/*
+ * What nearly every request is: one piece of registered memory, to a group that has not
+ * changed, with room in the log. False: nothing was done, and send_execute decides.
+ */
+static inline bool send_plain(struct engine_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct engine *e = qp->engine;
+	const struct ibv_sge *sge = wr->sg_list;
+	struct tx_datagram d = { .qp = qp, .wr = wr };
+	struct engine_ah *ah;
+
+	if (unlikely(!wr->wr.ud.ah || wr->num_sge != 1 ||
+		     (wr->send_flags & IBV_SEND_INLINE) ||
+		     (wr->opcode != IBV_WR_SEND && wr->opcode != IBV_WR_SEND_WITH_IMM)))
+		return false;
+	ah = ((struct engine_verbs_ah *)wr->wr.ud.ah)->engine;
+	if (unlikely(ah->pd != qp->config.pd))
+		return false;
+	if (ah != e->tx.last_ah && unlikely(!e->tx.log || !is_plain_group(e, ah)))
+		return false;
+	if (unlikely(!ah->multicast || sge->length > port_mtu(qp) ||
+		     tx_at_gate(&e->tx, tx_rest_of(sge->length)) ||
+		     atomic_load_explicit(&qp->sq_used, memory_order_relaxed) >=
+			     qp->config.cap.max_send_wr))
+		return false;
+	d.length = sge->length;
+	d.from = mr_translate(e, qp->config.pd, sge->lkey, sge->addr, sge->length, 0);
+	if (unlikely(!d.from))
+		return false;
+	describe(&d, qp, wr, ah, &(struct target){ .generation = ah->generation });
+	write_multicast(e, &d, ah);
+	sent(qp, wr, d.length);
+	return true;
+}
+
+static int post_other(struct engine_qp *qp, const struct ibv_send_wr *wr)
 {
 	int r;
 
@@ -300,7 +381,18 @@ static int post_one(struct engine_qp *qp, const struct ibv_send_wr *wr)
 		}
 		r = send_execute(qp, wr);
 	} while (unlikely(r == SEND_AGAIN));
-	if (qp->engine->tx.head - qp->engine->tx.first >= BATCH)
+	return r;
+}
+
+/* A queue pair in RTS has an engine that did not fail: that goes through ERR. */
+static inline int post_one(struct engine_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct tx *tx = &qp->engine->tx;
+	int r = 0;
+
+	if (unlikely(qp_state(qp) != IBV_QPS_RTS || !send_plain(qp, wr)))
+		r = post_other(qp, wr);
+	if (tx->head - tx->first >= BATCH)
 		tx_publish(qp->engine);
 	return r;
 }

@@ -111,6 +111,7 @@ static void collect(struct engine *e, uint32_t slot)
 		return;
 	e->rx.wanted[slot / 64] |= 1ull << (slot % 64);
 	e->rx.any_wanted = true;
+	e->rx.errands = true;
 }
 
 static void collect_word(struct engine *e, uint32_t w, uint64_t bits)
@@ -153,7 +154,7 @@ bool engine_sleep_prepare(struct engine *e, uint32_t sleeper)
 	for (uint32_t i = 0; i < rx->active_count; i++)
 		if (sender_has_news(rx->active[i]))
 			return true;
-	return senders_any_wanted(e);
+	return rx->errands;
 }
 
 /* D2 for one log: clear the bit, full barrier, look once more. */
@@ -183,6 +184,7 @@ static bool retire_if_dead(struct engine *e, struct sender *s)
 	rx->followed--;
 	s->next_retired = rx->retired;
 	rx->retired = s;
+	rx->errands = true;
 	return true;
 }
 
@@ -333,6 +335,7 @@ static void ask_again_later(struct engine *e, uint32_t slot)
 	e->rx.retry[slot / 64] |= 1ull << (slot % 64);
 	e->rx.retry_ns = clock_now_ns() + RETRY_NS;
 	e->rx.any_retry = true;
+	e->rx.errands = true;
 	lock_drop(&e->rx_lock);
 }
 
@@ -405,6 +408,7 @@ void senders_map_wanted(struct engine *e)
 		lock_take(&e->rx_lock);
 		take_retries(&e->rx);
 		slot = e->rx.any_wanted ? take_wanted(&e->rx) : SHM_NONE;
+		e->rx.errands = e->rx.any_wanted || e->rx.any_retry || e->rx.retired;
 		lock_drop(&e->rx_lock);
 		if (slot == SHM_NONE)
 			return;

@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The writer of this process's log, and whom it tells (spec/dataplane 6, "Publish").
+ * This process's log: its creation at the first send, its batches, and whom they are for.
+ * log_writer.h has the writing itself, and the letters W1 to W3.
  *
- * W1  a slot's busy mark, then a release fence, then the slot and its payload: a follower
- *     that saw any of the new bytes sees the mark when it looks again (R2).
- * W2  the sequence word that publishes, stored with release (R1). The first slot of a
- *     batch is published last: a follower that waits there sees the batch or nothing.
- * W3  the dead mark of an older slot, before the bytes of its payload are used again; the
- *     fence of W1 is behind it too.
  * D1  a full barrier between publishing and looking at doorbell bits (shm/doorbell.c).
- *
- * A process that dies between any two of these leaves a busy slot at most, which looks
- * to everybody like "nothing new".
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "engine/copy.h"
-#include "engine/engine_priv.h"
+#include "engine/log_writer.h"
 
 int tx_init(struct engine *e)
 {
@@ -104,13 +95,10 @@ int tx_open_unlocked(struct engine *e)
 	return r;
 }
 
-/* -- one datagram -------------------------------------------------------------------- */
-
-#define SLOT_WRITE(slot, field, value) \
-	atomic_store_explicit(&(slot)->field, value, memory_order_relaxed)
+/* -- one datagram, the rarer parts ---------------------------------------------------- */
 
 /* Older datagrams whose payload bytes are about to be used again. */
-static void mark_dead(struct tx *tx, uint64_t end)
+void tx_mark_dead(struct tx *tx, uint64_t end)
 {
 	uint64_t oldest = tx->head >= SHM_LOG_SLOTS ? tx->head - SHM_LOG_SLOTS + 1 : 1;
 
@@ -122,31 +110,10 @@ static void mark_dead(struct tx *tx, uint64_t end)
 		if (tx->places[i].at + SHM_LOG_PAYLOAD >= end)
 			break;
 		if (tx->places[i].rest)
-			SLOT_WRITE(&tx->log->slots[i], sequence,
+			write_word(&tx->log->slots[i].sequence,
 				   2 * tx->tail + 1); /* W3 */
 		tx->tail++;
 	}
-}
-
-static void write_header(struct shm_log_slot *slot, const struct tx_datagram *d,
-			 uint64_t at)
-{
-	SLOT_WRITE(slot, generation, d->ah->generation);
-	SLOT_WRITE(slot, payload_at, at);
-	SLOT_WRITE(slot, entry, d->entry);
-	SLOT_WRITE(slot, ordinal, d->ordinal);
-	SLOT_WRITE(slot, dst_qpn, d->dst_qpn);
-	SLOT_WRITE(slot, src_qpn, d->qp->config.qpn);
-	SLOT_WRITE(slot, qkey, d->qkey);
-	SLOT_WRITE(slot, imm, d->wr->imm_data);
-	SLOT_WRITE(slot, src_gid, d->ah->src_gid);
-	SLOT_WRITE(slot, dst_gid, d->dst_gid);
-	SLOT_WRITE(slot, length, (uint16_t)d->length);
-	SLOT_WRITE(slot, pkey, d->pkey);
-	SLOT_WRITE(slot, flags, d->flags);
-	SLOT_WRITE(slot, hop_limit, d->ah->hop_limit);
-	SLOT_WRITE(slot, traffic_class, d->ah->traffic_class);
-	SLOT_WRITE(slot, sl, d->ah->sl);
 }
 
 static const uint8_t *sge_memory(const struct tx_datagram *d, const struct ibv_sge *sge)
@@ -159,7 +126,7 @@ static const uint8_t *sge_memory(const struct tx_datagram *d, const struct ibv_s
 
 /* The first SHM_LOG_INLINE bytes go to the slot, the others to the ring. The request has
  * been checked (send.c). */
-static void gather(const struct tx_datagram *d, uint8_t *slot_payload, uint8_t *ring)
+void tx_gather(const struct tx_datagram *d, uint8_t *slot_payload, uint8_t *ring)
 {
 	uint32_t done = 0;
 
@@ -184,70 +151,78 @@ static void gather(const struct tx_datagram *d, uint8_t *slot_payload, uint8_t *
 	}
 }
 
-void tx_write(struct engine *e, const struct tx_datagram *d)
-{
-	struct tx *tx = &e->tx;
-	const uint64_t p = tx->head;
-	const uint32_t i = (uint32_t)((p - 1) % SHM_LOG_SLOTS);
-	struct shm_log_slot *slot = &tx->log->slots[i];
-	uint32_t rest = tx_rest_of(d->length);
-	uint64_t at = tx_rest_at(tx, rest);
-
-	if (rest)
-		mark_dead(tx, at + rest);
-	SLOT_WRITE(slot, sequence, 2 * p + 1);
-	atomic_thread_fence(memory_order_release); /* W1, W3 */
-	write_header(slot, d, at);
-	gather(d, slot->payload, tx->log->payload + at % SHM_LOG_PAYLOAD);
-	if (p != tx->first)
-		atomic_store_explicit(&slot->sequence, 2 * p,
-				      memory_order_release); /* W2 */
-	tx->places[i] = (struct tx_place){ .at = at, .rest = rest };
-	/* A whole line apart, so that two datagrams never share one. */
-	tx->bytes = (at + rest + SHM_CACHE_LINE - 1) & ~(uint64_t)(SHM_CACHE_LINE - 1);
-	tx->head = p + 1;
-}
-
 /* -- the batch ----------------------------------------------------------------------- */
 
-static void ring_one(struct engine *e, struct receiver *r)
+static inline void ring_one(struct engine *e, struct receiver *r)
 {
 	struct tx *tx = &e->tx;
 
-	if (r->clear) {
+	if (unlikely(r->clear)) {
 		r->clear = false;
 		r->first = tx->first;
 	}
 	r->last_for = tx->head;
-	shm_doorbell_ring(r->doorbell, e->slot);
+	if (unlikely(!(atomic_load_explicit(r->word, memory_order_relaxed) & r->bit)))
+		shm_doorbell_ring(r->doorbell, e->slot);
+}
+
+static inline void ring_word(struct engine *e, uint32_t w, uint64_t bits)
+{
+	for (; bits; bits &= bits - 1)
+		ring_one(e, e->tx.receivers[w * 64 + (uint32_t)__builtin_ctzll(bits)]);
+}
+
+/* Those that the batch is for besides the peers of its last address handle. */
+void tx_ring_also(struct tx *tx, const struct engine_ah *ah)
+{
+	for (uint32_t words = ah->words_used; words; words &= words - 1) {
+		uint32_t w = (uint32_t)__builtin_ctz(words);
+
+		tx->ring[w] |= ah->words[w];
+	}
+	tx->ring_words |= ah->words_used;
 }
 
 static void ring_all(struct engine *e)
 {
 	struct tx *tx = &e->tx;
 
+	if (tx->last_ah)
+		tx_ring_also(tx, tx->last_ah);
 	for (uint32_t words = tx->ring_words; words; words &= words - 1) {
 		uint32_t w = (uint32_t)__builtin_ctz(words);
 
-		for (uint64_t bits = tx->ring[w]; bits; bits &= bits - 1)
-			ring_one(e,
-				 tx->receivers[w * 64 + (uint32_t)__builtin_ctzll(bits)]);
+		ring_word(e, w, tx->ring[w]);
 		tx->ring[w] = 0;
 	}
 	tx->ring_words = 0;
+}
+
+/* A batch to one address handle, which is nearly every one, needs no sum of peers. */
+static inline void ring(struct engine *e)
+{
+	const struct engine_ah *ah = e->tx.last_ah;
+
+	if (likely(ah && ah->words_used == 1 && !e->tx.ring_words))
+		ring_word(e, 0, ah->words[0]);
+	else
+		ring_all(e);
 }
 
 void tx_publish(struct engine *e)
 {
 	struct tx *tx = &e->tx;
 
+	if (likely(tx->first != tx->head)) {
+		_Atomic uint64_t *first =
+			&tx->log->slots[(tx->first - 1) % SHM_LOG_SLOTS].sequence;
+
+		atomic_store_explicit(first, 2 * tx->first,
+				      memory_order_release); /* W2 */
+		atomic_store_explicit(&tx->log->h.head, tx->head, memory_order_release);
+		atomic_thread_fence(memory_order_seq_cst); /* D1 */
+		ring(e);
+		tx->first = tx->head;
+	}
 	tx->last_ah = NULL;
-	if (tx->first == tx->head)
-		return;
-	atomic_store_explicit(&tx->log->slots[(tx->first - 1) % SHM_LOG_SLOTS].sequence,
-			      2 * tx->first, memory_order_release); /* W2 */
-	atomic_store_explicit(&tx->log->h.head, tx->head, memory_order_release);
-	atomic_thread_fence(memory_order_seq_cst); /* D1 */
-	ring_all(e);
-	tx->first = tx->head;
 }

@@ -32,28 +32,53 @@
 enum shm_log_flags {
 	SHM_LOG_WITH_IMM = 1u << 0,
 	SHM_LOG_SOLICITED = 1u << 1,
-	SHM_LOG_UNICAST = 1u << 2, /* dst_slot and dst_gid count, entry does not */
+	SHM_LOG_UNICAST =
+		1u << 2, /* a receiving slot and GID count, the entry does not */
 };
 
-/* Every field is atomic: a follower reads each once, relaxed, and validates that copy. */
+static inline uint64_t shm_log_pair(uint32_t low, uint32_t high)
+{
+	return (uint64_t)high << 32 | low;
+}
+static inline uint32_t shm_log_low(uint64_t pair)
+{
+	return (uint32_t)pair;
+}
+static inline uint32_t shm_log_high(uint64_t pair)
+{
+	return (uint32_t)(pair >> 32);
+}
+
+#define SHM_LOG_PKEY_SHIFT  16
+#define SHM_LOG_FLAGS_SHIFT 32
+#define SHM_LOG_HOPS_SHIFT  40 /* hop limit, and behind it traffic class and SL */
+static inline uint64_t shm_log_hops(uint8_t hop_limit, uint8_t traffic_class, uint8_t sl)
+{
+	return hop_limit | (uint64_t)traffic_class << 8 | (uint64_t)sl << 16;
+}
+
+/*
+ * Two or more fields share a word, so that a datagram is written and read in eight words.
+ * Each is atomic: a follower reads it once, relaxed, and checks and uses that copy.
+ *
+ *   bits     0 .. 31                        32 .. 63
+ *   route    group entry, or (unicast)      ordinal: counts this sender's datagrams to
+ *            slot of the receiving process  `entry`, from 1; wraps
+ *   numbers  destination QP number          source QP number
+ *   keys     Q_Key                          immediate data, as on the wire
+ *   gids     source: port << 8 | GID index  destination, the same; 0: multicast
+ *   shape    0 .. 15 payload bytes, 16 .. 31 P_Key, 32 .. 39 enum shm_log_flags,
+ *            40 .. 47 hop limit, 48 .. 55 traffic class, 56 .. 63 SL
+ */
 struct shm_log_slot {
 	_Atomic uint64_t sequence;
 	_Atomic uint64_t generation; /* of the group entry, as the sender saw it */
 	_Atomic uint64_t payload_at;
-	_Atomic uint32_t entry;   /* group entry (multicast) or receiving process slot (unicast) */
-	_Atomic uint32_t ordinal; /* counts this sender's datagrams to `entry`, from 1; wraps */
-	_Atomic uint32_t dst_qpn;
-	_Atomic uint32_t src_qpn;
-	_Atomic uint32_t qkey;
-	_Atomic uint32_t imm;     /* as on the wire */
-	_Atomic uint32_t src_gid; /* port index << 8 | GID index of the sender */
-	_Atomic uint32_t dst_gid; /* the same of the receiver (unicast), else 0 */
-	_Atomic uint16_t length;  /* payload bytes */
-	_Atomic uint16_t pkey;
-	_Atomic uint8_t flags;    /* enum shm_log_flags */
-	_Atomic uint8_t hop_limit;
-	_Atomic uint8_t traffic_class;
-	_Atomic uint8_t sl;
+	_Atomic uint64_t route;
+	_Atomic uint64_t numbers;
+	_Atomic uint64_t keys;
+	_Atomic uint64_t gids;
+	_Atomic uint64_t shape;
 	uint8_t payload[SHM_LOG_INLINE];
 };
 static_assert(sizeof(struct shm_log_slot) == 128, "shm layout");
@@ -62,10 +87,11 @@ static_assert(offsetof(struct shm_log_slot, payload) == 64, "shm layout");
 struct shm_log_header {
 	uint64_t magic;
 	uint32_t layout_version;
-	uint32_t slot;        /* the owner */
+	uint32_t slot; /* the owner */
 	uint32_t incarnation;
 	uint32_t reserved0[11];
-	_Atomic uint64_t head; /* positions below it are published; for followers that were lapped */
+	_Atomic uint64_t
+		head; /* positions below it are published; for followers that were lapped */
 	uint64_t reserved1[7];
 };
 static_assert(offsetof(struct shm_log_header, head) == 64, "shm layout");
@@ -81,7 +107,8 @@ struct shm_log {
 static_assert(offsetof(struct shm_log, slots) == 4096, "shm layout");
 
 /* Owner: create, map read-write, prefault, seal. */
-int shm_log_create(uint32_t slot, uint32_t incarnation, int *ret_fd, struct shm_log **ret);
+int shm_log_create(uint32_t slot, uint32_t incarnation, int *ret_fd,
+		   struct shm_log **ret);
 /* Anyone: verify seals and size of a descriptor that a client handed in. 0 or -EPROTO. */
 int shm_log_verify(int fd);
 /* Follower: map read-only, checked, not inherited by children. */
