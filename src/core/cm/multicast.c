@@ -56,6 +56,8 @@ static void build_event(struct cma_multicast *mc, enum ib_gid_type type,
 	event->ah.port_num = id->port_num;
 	event->ah.grh.sgid_index = (u8)sgid.index;
 	event->ah.grh.hop_limit = type == IB_GID_TYPE_ROCE ? 1 : CMA_ROCE_V2_HOP_LIMIT;
+	/* Differs: Linux has the option for connections alone, and 0 here. */
+	event->ah.grh.traffic_class = id->tos;
 	memcpy(event->ah.grh.dgid.raw, mgid, 16);
 }
 

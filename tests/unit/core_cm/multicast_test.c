@@ -53,6 +53,18 @@ static void a_join_reports_where_to_send(void **state)
 	cma_id_destroy(id);
 }
 
+static void the_type_of_service_is_the_traffic_class(void **state)
+{
+	struct world *w = *state;
+	struct cma_id *id = bound_id(w, "127.0.0.1");
+	struct cma_multicast *mc;
+
+	cma_set_service_type(id, 0x28);
+	assert_int_equal(join_addr(id, at("239.1.2.3", 0), NULL, &mc), 0);
+	assert_int_equal(world_only_event(w)->ah.grh.traffic_class, 0x28);
+	cma_id_destroy(id);
+}
+
 static void send_only_joins_have_the_same_event(void **state)
 {
 	struct world *w = *state;
@@ -395,6 +407,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		world_test(a_join_reports_where_to_send),
+		world_test(the_type_of_service_is_the_traffic_class),
 		world_test(send_only_joins_have_the_same_event),
 		world_test(v1_groups_have_their_own_gids),
 		world_test(loopback_is_no_group_but_joins),
