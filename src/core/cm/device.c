@@ -147,29 +147,36 @@ static int source_on_port(struct ib_device *device, u32 port_num, sa_family_t fa
 	return first_gid(device, port_num, family, &ret->sgid);
 }
 
+/* The port on the route's interface, with the source that the machine prefers there. */
+static int source_by_route(struct cma *cma, const struct addr_route *route,
+			   sa_family_t family, struct cma_source *ret)
+{
+	struct interface_search search = { .ifindex = route->ifindex };
+
+	if (!search.ifindex ||
+	    !each_port(cma->config.node, port_is_on_interface, &search))
+		return -ENODEV;
+	if (route->source.ss_family &&
+	    find_by_gid(cma, cma_sockaddr(&route->source), ret) &&
+	    ret->device == search.device && ret->port_num == search.port_num)
+		return 0;
+	return source_on_port(search.device, search.port_num, family, ret);
+}
+
 /* The machine's route, if it leads over an interface with a device; else the node's
  * first device, so that a group can be joined on a host without network. */
 static int source_for_group(struct cma *cma, const struct sockaddr *dst,
 			    struct cma_source *ret)
 {
-	struct interface_search search = { 0 };
+	struct interface_search first = { 0 };
 	struct addr_route route;
 
-	if (cma->config.host->find_route(cma->config.host_arg, dst, &route) == 0) {
-		if (route.source.ss_family &&
-		    find_by_gid(cma, cma_sockaddr(&route.source), ret))
-			return 0;
-		search.ifindex = route.ifindex;
-		if (search.ifindex &&
-		    each_port(cma->config.node, port_is_on_interface, &search) &&
-		    source_on_port(search.device, search.port_num, dst->sa_family, ret) ==
-			    0)
-			return 0;
-	}
-	search.ifindex = 0;
-	if (!each_port(cma->config.node, port_is_on_interface, &search))
+	if (cma->config.host->find_route(cma->config.host_arg, dst, &route) == 0 &&
+	    source_by_route(cma, &route, dst->sa_family, ret) == 0)
+		return 0;
+	if (!each_port(cma->config.node, port_is_on_interface, &first))
 		return -ENODEV;
-	return source_on_port(search.device, search.port_num, dst->sa_family, ret);
+	return source_on_port(first.device, first.port_num, dst->sa_family, ret);
 }
 
 /* Any or loopback: the node itself. */
@@ -187,7 +194,6 @@ static int source_for_self(struct cma *cma, const struct sockaddr *dst,
 static int source_for_stranger(struct cma *cma, const struct sockaddr *dst,
 			       struct cma_source *ret)
 {
-	struct interface_search search = { 0 };
 	struct addr_route route;
 	u32 ifindex;
 
@@ -196,11 +202,7 @@ static int source_for_stranger(struct cma *cma, const struct sockaddr *dst,
 		return -ENODEV;
 	if (cma->config.host->find_route(cma->config.host_arg, dst, &route) < 0)
 		return -EHOSTUNREACH;
-	search.ifindex = route.ifindex;
-	if (!search.ifindex ||
-	    !each_port(cma->config.node, port_is_on_interface, &search))
-		return -ENODEV;
-	return source_on_port(search.device, search.port_num, dst->sa_family, ret);
+	return source_by_route(cma, &route, dst->sa_family, ret);
 }
 
 int cma_find_source_for(struct cma *cma, const struct sockaddr *dst,
