@@ -100,7 +100,7 @@ static const char *wire_problem(const char *name)
 	if (fd < 0)
 		return NULL; /* it will be seen */
 	memset(&request, 0, sizeof(request));
-	strcpy(request.ifr_name, name);
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
 	r = ioctl(fd, SIOCGIFFLAGS, &request);
 	close(fd);
 	if (r < 0)
