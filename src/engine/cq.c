@@ -98,6 +98,9 @@ int engine_cq_resize(struct engine_cq *cq, uint32_t cqe)
 	struct full_ring full = { NULL };
 	int r = -EINVAL;
 
+	/* What has arrived counts, though no poll has looked at it yet. */
+	if (cqe < cq->capacity)
+		engine_turn_and_map(cq->engine);
 	if (cq->memory && full_ring_init(&full, cq->memory, cqe) < 0)
 		return -ENOMEM;
 	lock_take(&cq->lock);
