@@ -44,6 +44,9 @@ between max_ah 1024 $((1 << 24))
 between max_mcast_grp 1024 $((1 << 24))
 between max_mcast_qp_attach 16 $((1 << 24))
 between max_total_mcast_qp_attach 1024 2147483647
+between max_srq 256 $((1 << 24))
+between max_srq_wr 1000 $((1 << 24))
+between max_srq_sge 1 256
 between max_pkeys 1 128
 says info 'hca_id:[[:space:]]*vroce0$'
 says info 'transport:[[:space:]]*InfiniBand \(0\)$'

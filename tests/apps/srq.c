@@ -2,7 +2,8 @@
 /*
  * Shared receive queues under UD queue pairs in a multicast group: who takes from one,
  * what an empty, a full and an unfit one do, the limit and its event, the end of a queue
- * pair, who may be destroyed when; and through rdma_cm.
+ * pair, who may be destroyed when; and through rdma_cm. With the argument "death" it says
+ * that it is ready, and waits for verbcastd to die.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,7 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
@@ -646,6 +649,58 @@ static void a_closed_device_takes_it_along(void)
 	free(w.memory);
 }
 
+/* In the child nothing of it works, but it can be destroyed; the parent does not notice. */
+static void a_child_can_but_destroy_it(void)
+{
+	struct ibv_srq_attr attr;
+	struct world w;
+	pid_t child;
+	int status;
+
+	world_open(&w, 2);
+	CHECK(!post(&w, 0));
+	child = fork();
+	CHECK(child >= 0);
+	if (!child) {
+		CHECK(post(&w, 1) == ENODEV);
+		CHECK(arm(&w, 1) == ENODEV);
+		CHECK(ibv_query_srq(w.srq, &attr) == ENODEV);
+		CHECK(ibv_destroy_srq(w.srq) == EBUSY);
+		CHECK(!ibv_destroy_qp(w.members[0]) && !ibv_destroy_qp(w.members[1]));
+		CHECK(!ibv_destroy_srq(w.srq));
+		_exit(0);
+	}
+	CHECK(waitpid(child, &status, 0) == child && !status);
+	receive_one(&w);
+	world_close(&w);
+}
+
+/* As with a queue pair's own receives, but that those in the queue are the program's. */
+static void verbcastd_dies(void)
+{
+	struct ibv_async_event event;
+	unsigned int done = 0;
+	struct world w;
+
+	world_open(&w, 2);
+	CHECK(!post(&w, 0));
+	puts("ready");
+	fflush(stdout);
+	do {
+		event = take_event(&w);
+		done += event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED;
+		ibv_ack_async_event(&event);
+	} while (event.event_type != IBV_EVENT_DEVICE_FATAL);
+	CHECK(done == 2);
+	expect_none(&w);
+	CHECK(post(&w, 1) == ENODEV);
+	CHECK(arm(&w, 1) == ENODEV);
+	CHECK(ibv_destroy_srq(w.srq) == EBUSY); /* nobody but us knows now */
+	CHECK(!ibv_destroy_qp(w.members[0]) && !ibv_destroy_qp(w.members[1]));
+	w.attached = 0;
+	world_close(&w);
+}
+
 /* -- rdma_cm ------------------------------------------------------------------------ */
 
 static struct rdma_cm_event *expect_event(struct rdma_event_channel *channel,
@@ -720,8 +775,12 @@ static void an_id_has_one(void)
 	rdma_destroy_event_channel(channel);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (argc > 1) {
+		verbcastd_dies();
+		return 0;
+	}
 	all_members_hear_all_in_order();
 	an_empty_one_drops();
 	a_small_buffer_is_used_up();
@@ -735,6 +794,7 @@ int main(void)
 	the_extended_call_knows_the_basic_kind();
 	a_queue_pair_takes_from_its_own_context_s();
 	a_closed_device_takes_it_along();
+	a_child_can_but_destroy_it();
 	an_id_has_one();
 	return 0;
 }
