@@ -186,9 +186,11 @@ static int linux_link_mtu(void *arg, uint32_t ifindex, uint32_t *ret_mtu)
 	r = open_netlink(&sock);
 	if (r < 0)
 		return r;
-	r = -ENODEV;
-	if (rtnl_link_get_kernel(sock, (int)ifindex, NULL, &link) < 0)
+	r = rtnl_link_get_kernel(sock, (int)ifindex, NULL, &link);
+	if (r < 0) {
+		r = r == -NLE_NOMEM ? -ENOMEM : -ENODEV;
 		goto close_sock;
+	}
 	*ret_mtu = rtnl_link_get_mtu(link);
 	rtnl_link_put(link);
 	r = 0;

@@ -113,6 +113,7 @@ int cma_find_source_for(struct cma *cma, const struct sockaddr *dst,
 int cma_check_port_space(const struct cma_id *id, const struct cma_source *source);
 void cma_id_set_source(struct cma_id *id, const struct cma_source *source);
 int cma_port_rate(struct ib_device *device, u32 port_num);
+/* -ENODEV: there is no such interface; -ENOMEM: it could not be asked for. */
 int cma_link_mtu(struct cma *cma, u32 ifindex, u32 *ret_mtu);
 
 /* id.c */

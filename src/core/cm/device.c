@@ -236,7 +236,12 @@ void cma_id_set_source(struct cma_id *id, const struct cma_source *source)
 
 int cma_link_mtu(struct cma *cma, u32 ifindex, u32 *ret_mtu)
 {
-	return cma->config.host->link_mtu(cma->config.host_arg, ifindex, ret_mtu);
+	int r;
+
+	if (!ifindex)
+		return -ENODEV;
+	r = cma->config.host->link_mtu(cma->config.host_arg, ifindex, ret_mtu);
+	return r < 0 && r != -ENOMEM ? -ENODEV : r;
 }
 
 /* Rate enum by speed and width of the port; 0: no such combination has a number. */

@@ -75,8 +75,9 @@ static int roce_join(struct cma_multicast *mc)
 	if (addr_is_any(addr))
 		return -EINVAL;
 	roce_mgid(addr, type, mgid);
-	if (!id->sgid.ifindex || cma_link_mtu(id->cma, id->sgid.ifindex, &mtu) < 0)
-		return -ENODEV;
+	r = cma_link_mtu(id->cma, id->sgid.ifindex, &mtu);
+	if (r < 0)
+		return r;
 	if (type == IB_GID_TYPE_ROCE_UDP_ENCAP && addr->sa_family != AF_INET &&
 	    !id->cma->config.ipv6_multicast)
 		return -CMA_ENOTSUPP;

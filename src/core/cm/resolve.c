@@ -114,6 +114,7 @@ static void resolve_route_work(struct cma_work *work)
 int cma_resolve_route(struct cma_id *id, unsigned int timeout_ms)
 {
 	u32 mtu;
+	int r;
 
 	if (timeout_ms == 0)
 		return -EINVAL;
@@ -121,8 +122,9 @@ int cma_resolve_route(struct cma_id *id, unsigned int timeout_ms)
 		return -EINVAL;
 	if (rdma_port_get_link_layer(id->device, id->port_num) != IB_LINK_LAYER_ETHERNET)
 		return -ENOSYS;
-	if (cma_link_mtu(id->cma, id->sgid.ifindex, &mtu) < 0)
-		return -ENODEV;
+	r = cma_link_mtu(id->cma, id->sgid.ifindex, &mtu);
+	if (r < 0)
+		return r;
 	if (mtu_enum_from_roce_link(mtu) == 0)
 		return -EINVAL;
 	id->state = CMA_ROUTE_QUERY;
