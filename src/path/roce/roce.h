@@ -2,8 +2,9 @@
 /*
  * The path of a RoCE port: the network behind its interface.
  *
- * The interface here is the loopback, which nobody else is on, so a port is reached from
- * itself only: from all processes of its node, and from no other port.
+ * A port is reached from itself only: from all processes of its node, and from no other
+ * port. Nobody else is on the loopback; the ports of other interfaces are on networks of
+ * their own, and whoever is there is not reached as long as there is no wire.
  */
 #ifndef PATH_ROCE_ROCE_H
 #define PATH_ROCE_ROCE_H
