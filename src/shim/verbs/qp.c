@@ -218,6 +218,18 @@ VC_EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_att
 	return qp;
 }
 
+/* The device, or verbcastd, may have gone while the answer was on its way. Then the event
+ * thread may have stopped all queue pairs before this one was put into its new state. */
+static void stop_if_gone(struct verbs_qp *qp)
+{
+	const struct verbs_device *d = context_of(qp_public(qp)->context)->device;
+
+	if (process_state(qp->process) == PROCESS_DOWN)
+		engine_fail(qp->process->engine);
+	else if (atomic_load_explicit(&d->gone, memory_order_relaxed))
+		engine_fail_device(qp->process->engine, d->attr.device);
+}
+
 static void engine_follow(struct verbs_qp *qp, const struct uapi_modify_qp_reply *rep)
 {
 	struct engine_qp_attr to = {
@@ -231,6 +243,7 @@ static void engine_follow(struct verbs_qp *qp, const struct uapi_modify_qp_reply
 
 	engine_qp_modify(qp->engine, &to);
 	qp->attr = rep->attr;
+	stop_if_gone(qp);
 }
 
 /* A queue pair that the engine took to ERR is there, whatever verbcastd last heard: only
