@@ -384,7 +384,7 @@ static int look(struct devices *d)
 	d->settling = false;
 	r = d->config.read(&links);
 	if (r < 0)
-		log_error("cannot ask for the interfaces: %s", strerror(-r));
+		log_info("cannot ask for the interfaces: %s", strerror(-r));
 	if (r < 0 && !list_empty(&d->live)) {
 		loop_timer_arm(d->follow_timer, RETRY_MS);
 		return r;
@@ -441,7 +441,8 @@ void devices_sweep(struct devices *d)
 	loop_timer_arm(d->sweep_timer, 0);
 }
 
-/* Where the kernel says nothing of changes, the devices stay as they are. */
+/* Where the kernel says nothing of changes, the devices stay as they are; there are
+ * sandboxes that have no rtnetlink, and programs run in them by the loopback. */
 static void listen_to_kernel(struct devices *d)
 {
 	int r;
@@ -451,8 +452,8 @@ static void listen_to_kernel(struct devices *d)
 		r = loop_io_create(d->config.loop, addr_monitor_fd(d->monitor), LOOP_READ,
 				   heard, d, &d->monitor_io);
 	if (r < 0)
-		log_warning("changes of the interfaces will not be followed: %s",
-			    strerror(-r));
+		log_info("changes of the interfaces will not be followed: %s",
+			 strerror(-r));
 }
 
 int devices_create(const struct devices_config *config, struct devices **ret)
