@@ -73,6 +73,18 @@ void hash_remove(struct hash *h, struct hash_node *node)
 	h->count--;
 }
 
+void hash_drain(struct hash *h, void (*each)(struct hash_node *node))
+{
+	for (uint32_t i = 0; h->buckets && i <= h->mask; i++) {
+		list_for_each_safe(l, &h->buckets[i]) {
+			struct hash_node *node = container_of(l, struct hash_node, link);
+
+			hash_remove(h, node);
+			each(node);
+		}
+	}
+}
+
 uint32_t hash_bytes(uint32_t value, const void *bytes, size_t length)
 {
 	const uint8_t *p = bytes;

@@ -33,6 +33,9 @@ void hash_fini(struct hash *h);
 void hash_insert(struct hash *h, struct hash_node *node, uint32_t value);
 /* `node` is in `h`. */
 void hash_remove(struct hash *h, struct hash_node *node);
+/* Empty it. `each` is called once for every node, which is out of the table by then. A
+ * zeroed table is fine. */
+void hash_drain(struct hash *h, void (*each)(struct hash_node *node));
 /* Continue with `value` of the key's earlier part, 0 at first. */
 uint32_t hash_bytes(uint32_t value, const void *bytes, size_t length);
 

@@ -10,31 +10,52 @@
 #include "context.h"
 #include "qp.h"
 
-/* Listed while verbcastd has it; several LIDs of a GID share an entry. */
+/* Known while verbcastd has it; several LIDs of a GID share an entry. */
 struct attachment {
-	struct list link; /* in qp->attachments, guarded by qp->lock */
+	struct hash_node node; /* in qp->attachments by GID, guarded by qp->lock */
 	uint8_t gid[16];
-	uint16_t lid;
 	uint32_t entry;
+	uint16_t lid;
 };
 
-static struct attachment *find_locked(struct verbs_qp *qp, const struct uapi_mcast *m)
+static struct attachment *attachment_of(struct hash_node *node)
 {
-	list_for_each(pos, &qp->attachments) {
-		struct attachment *a = container_of(pos, struct attachment, link);
+	return container_of(node, struct attachment, node);
+}
 
-		if (a->lid == m->lid && memcmp(a->gid, m->gid, sizeof(a->gid)) == 0)
+static uint32_t gid_hash(const uint8_t gid[16])
+{
+	return hash_bytes(0, gid, 16);
+}
+
+/* One of this GID, and of this LID unless `any_lid`. */
+static struct attachment *find_locked(struct verbs_qp *qp, const uint8_t gid[16],
+				      uint16_t lid, bool any_lid)
+{
+	if (!qp->attachments.count)
+		return NULL;
+	hash_for_each_match(node, &qp->attachments, gid_hash(gid)) {
+		struct attachment *a = attachment_of(node);
+
+		if ((any_lid || a->lid == lid) && memcmp(a->gid, gid, 16) == 0)
 			return a;
 	}
 	return NULL;
 }
 
-static bool entry_used_locked(struct verbs_qp *qp, uint32_t entry)
+/* Most queue pairs are never attached: the table is made by the first attach. */
+static struct attachment *create_locked(struct verbs_qp *qp, const struct uapi_mcast *m)
 {
-	list_for_each(pos, &qp->attachments)
-		if (container_of(pos, struct attachment, link)->entry == entry)
-			return true;
-	return false;
+	struct attachment *a;
+
+	if (!qp->attachments.buckets && hash_init(&qp->attachments) < 0)
+		return NULL;
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return NULL;
+	memcpy(a->gid, m->gid, sizeof(a->gid));
+	a->lid = m->lid;
+	return a;
 }
 
 static struct uapi_mcast request(const struct ibv_qp *qp, const union ibv_gid *gid,
@@ -52,21 +73,19 @@ static int attach_locked(struct verbs_qp *qp, const struct uapi_mcast *m)
 	struct attachment *a;
 	int r;
 
-	a = calloc(1, sizeof(*a));
+	a = create_locked(qp, m);
 	if (!a)
 		return -ENOMEM;
-	memcpy(a->gid, m->gid, sizeof(a->gid));
-	a->lid = m->lid;
 	r = process_rpc(qp->process, UAPI_ATTACH_MCAST, m, sizeof(*m), &rep, sizeof(rep));
-	if (r < 0 || rep.again || find_locked(qp, m))
+	if (r < 0 || rep.again || find_locked(qp, m->gid, m->lid, false))
 		goto free_attachment;
 	a->entry = rep.entry;
-	if (!entry_used_locked(qp, rep.entry)) {
+	if (!find_locked(qp, m->gid, 0, true)) {
 		r = engine_qp_attach(qp->engine, rep.entry, rep.generation, rep.counters);
 		if (r < 0)
 			goto detach;
 	}
-	list_append(&qp->attachments, &a->link);
+	hash_insert(&qp->attachments, &a->node, gid_hash(a->gid));
 	return 0;
 
 detach:
@@ -80,12 +99,12 @@ free_attachment:
  * The pair is gone even if it says no (spec/kernel 1.5). */
 static int detach_locked(struct verbs_qp *qp, const struct uapi_mcast *m)
 {
-	struct attachment *a = find_locked(qp, m);
+	struct attachment *a = find_locked(qp, m->gid, m->lid, false);
 
 	if (!a)
 		return -EINVAL;
-	list_remove(&a->link);
-	if (!entry_used_locked(qp, a->entry))
+	hash_remove(&qp->attachments, &a->node);
+	if (!find_locked(qp, m->gid, 0, true))
 		engine_qp_detach(qp->engine, a->entry);
 	free(a);
 	return process_rpc(qp->process, UAPI_DETACH_MCAST, m, sizeof(*m), NULL, 0);
@@ -119,8 +138,13 @@ VC_EXPORT int ibv_detach_mcast(struct ibv_qp *ibv, const union ibv_gid *gid, uin
 	return -r;
 }
 
+static void forget(struct hash_node *node)
+{
+	free(attachment_of(node));
+}
+
 void qp_attachments_forget(struct verbs_qp *qp)
 {
-	list_for_each_safe(pos, &qp->attachments)
-		free(container_of(pos, struct attachment, link));
+	hash_drain(&qp->attachments, forget);
+	hash_fini(&qp->attachments);
 }

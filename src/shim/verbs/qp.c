@@ -105,7 +105,6 @@ static void public_init(struct verbs_qp *qp, struct ibv_context *context,
 	pthread_mutex_init(&ibv->mutex, NULL);
 	pthread_cond_init(&ibv->cond, NULL);
 	pthread_mutex_init(&qp->lock, NULL);
-	list_init(&qp->attachments);
 	qp->cap = cap_from_uapi(&rep->cap);
 	qp->sq_sig_all = attr->sq_sig_all;
 	qp->attr.qp_state = IBV_QPS_RESET;

@@ -5,7 +5,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "base/list.h"
+#include "base/hash.h"
 #include "context.h"
 
 struct qp_batch;
@@ -29,7 +29,7 @@ struct verbs_qp {
 	uint32_t events_fetched;  /* guarded by the context's async lock */
 	pthread_mutex_t lock;     /* guards what is below, and the order of changes */
 	struct uapi_qp_attr attr; /* as after the last change */
-	struct list attachments;  /* mcast.c */
+	struct hash attachments;  /* mcast.c; no table before the first attach */
 	struct qp_batch *batch;   /* qp_ex.c; NULL: not created with send operations */
 };
 

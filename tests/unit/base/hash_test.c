@@ -58,6 +58,37 @@ static void what_was_inserted_is_found_once(void **state)
 	hash_fini(&h);
 }
 
+static unsigned int drained;
+
+static void drain_one(struct hash_node *node)
+{
+	struct thing *t = container_of(node, struct thing, node);
+
+	assert_true(t->in);
+	t->in = false;
+	drained++;
+}
+
+static void draining_takes_each_out_once(void **state)
+{
+	struct hash h;
+
+	drained = 0;
+	assert_int_equal(hash_init(&h), 0);
+	for (uint32_t i = 0; i < THINGS; i++) {
+		things[i] = (struct thing){ .key = i, .in = true };
+		hash_insert(&h, &things[i].node, value_of(i));
+	}
+	hash_drain(&h, drain_one);
+	assert_int_equal(drained, THINGS);
+	assert_int_equal(h.count, 0);
+	for (uint32_t i = 0; i < THINGS; i++)
+		assert_int_equal(found(&h, i), 0);
+	hash_drain(&h, drain_one);
+	assert_int_equal(drained, THINGS);
+	hash_fini(&h);
+}
+
 static void hashes_depend_on_every_byte_and_the_start(void **state)
 {
 	uint8_t bytes[16] = { 0 };
@@ -75,6 +106,7 @@ static void an_unused_table_can_be_given_back(void **state)
 {
 	struct hash h = { 0 };
 
+	hash_drain(&h, drain_one);
 	hash_fini(&h);
 	assert_null(h.buckets);
 }
@@ -83,6 +115,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_inserted_is_found_once),
+		cmocka_unit_test(draining_takes_each_out_once),
 		cmocka_unit_test(hashes_depend_on_every_byte_and_the_start),
 		cmocka_unit_test(an_unused_table_can_be_given_back),
 	};
