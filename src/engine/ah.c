@@ -19,9 +19,10 @@ int engine_ah_create(struct engine *e, uint32_t pd, uint32_t port_index,
 	if (port_index >= SHM_PORTS_MAX || !attr->is_global ||
 	    attr->grh.sgid_index >= SHM_GIDS_MAX)
 		return -EINVAL;
-	ah = calloc(1, sizeof(*ah));
+	ah = aligned_alloc(64, (sizeof(*ah) + 63) & ~(size_t)63);
 	if (!ah)
 		return -ENOMEM;
+	memset(ah, 0, sizeof(*ah));
 	ah->engine = e;
 	ah->pd = pd;
 	ah->port_index = port_index;

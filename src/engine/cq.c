@@ -131,39 +131,49 @@ static bool ring_grow(struct engine_cq *cq)
 	return true;
 }
 
-static bool push_locked(struct engine_cq *cq, const struct cq_entry *entry)
+static void cq_overrun(struct engine_cq *cq)
 {
-	uint32_t count = (uint32_t)(cq->tail - cq->head);
+	struct engine *e = cq->engine;
 
-	if (unlikely(count >= cq->capacity))
-		return false;
-	if (unlikely(count == cq->size) && !ring_grow(cq))
-		return false;
-	cq->ring[cq->tail++ & (cq->size - 1)] = *entry;
-	atomic_store_explicit(&cq->count, count + 1, memory_order_release);
-	return true;
+	e->ops->async_event(e->arg, IBV_EVENT_CQ_ERR, cq->context);
+	atomic_store_explicit(&e->wake_wanted, true, memory_order_relaxed);
 }
 
-bool cq_push(struct engine_cq *cq, const struct ibv_wc *wc, struct engine_qp *qp,
-	     bool is_send, bool solicited)
+struct cq_entry *cq_begin(struct engine_cq *cq)
 {
-	const struct cq_entry entry = { .wc = *wc, .qp = qp, .is_send = is_send };
-	bool pushed, broke;
+	uint32_t count;
+	bool first;
 
 	lock_take(&cq->lock);
-	pushed = push_locked(cq, &entry);
-	broke = !pushed && !cq->overrun;
-	cq->overrun |= !pushed;
+	count = (uint32_t)(cq->tail - cq->head);
+	if (likely(count < cq->capacity && (count < cq->size || ring_grow(cq))))
+		return &cq->ring[cq->tail & (cq->size - 1)];
+	first = !cq->overrun;
+	cq->overrun = true;
 	lock_drop(&cq->lock);
-	if (likely(pushed)) {
-		cq_notify(cq, solicited || wc->status != IBV_WC_SUCCESS);
-	} else if (broke) {
-		struct engine *e = cq->engine;
+	if (first)
+		cq_overrun(cq);
+	return NULL;
+}
 
-		e->ops->async_event(e->arg, IBV_EVENT_CQ_ERR, cq->context);
-		atomic_store_explicit(&e->wake_wanted, true, memory_order_relaxed);
-	}
-	return pushed;
+void cq_end(struct engine_cq *cq, bool solicited)
+{
+	cq->tail++;
+	atomic_store_explicit(&cq->count, (uint32_t)(cq->tail - cq->head),
+			      memory_order_release);
+	lock_drop(&cq->lock);
+	cq_notify(cq, solicited);
+}
+
+bool cq_push(struct engine_cq *cq, const struct ibv_wc *wc, struct engine_qp *qp)
+{
+	struct cq_entry *entry = cq_begin(cq);
+
+	if (!entry)
+		return false;
+	*entry = (struct cq_entry){ .wc = *wc, .qp = qp };
+	cq_end(cq, true);
+	return true;
 }
 
 void cq_raise(struct engine_cq *cq)
@@ -181,7 +191,7 @@ void cq_raise(struct engine_cq *cq)
 static void give_back(struct engine_qp *qp, uint32_t sends)
 {
 	if (sends)
-		atomic_fetch_sub_explicit(&qp->sq_used, sends, memory_order_relaxed);
+		sq_used_add(qp, -sends);
 }
 
 static int pop(struct engine_cq *cq, int n, struct ibv_wc *wc)
@@ -285,15 +295,20 @@ void engine_cq_arm(struct engine_cq *cq, bool solicited_only)
 		senders_map_wanted(e);
 }
 
-void cq_purge(struct engine_cq *cq, const struct engine_qp *qp)
+void cq_purge(struct engine_cq *cq, struct engine_qp *qp)
 {
 	uint64_t kept;
 
 	lock_take(&cq->lock);
 	kept = cq->head;
-	for (uint64_t i = cq->head; i != cq->tail; i++)
-		if (cq->ring[i & (cq->size - 1)].qp != qp)
-			cq->ring[kept++ & (cq->size - 1)] = cq->ring[i & (cq->size - 1)];
+	for (uint64_t i = cq->head; i != cq->tail; i++) {
+		const struct cq_entry *entry = &cq->ring[i & (cq->size - 1)];
+
+		if (entry->qp != qp)
+			cq->ring[kept++ & (cq->size - 1)] = *entry;
+		else if (entry->is_send)
+			sq_used_add(qp, -1u);
+	}
 	cq->tail = kept;
 	atomic_store_explicit(&cq->count, (uint32_t)(cq->tail - cq->head),
 			      memory_order_release);

@@ -16,7 +16,7 @@ static void complete_error(struct engine_qp *qp, uint64_t wr_id,
 	};
 
 	take_receive(qp);
-	cq_push(qp->config.recv_cq, &wc, qp, false, true);
+	cq_push(qp->config.recv_cq, &wc, qp);
 }
 
 /* The receive names memory it may not: an error completion, and the queue pair is broken. */

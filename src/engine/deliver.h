@@ -96,11 +96,14 @@ static inline enum drop_reason complete_receive(struct engine_qp *qp, uint64_t w
 		write_completion(cq->direct++, qp, wr_id, d);
 		cq_notify(cq, solicited);
 	} else {
-		struct ibv_wc wc;
+		struct cq_entry *entry = cq_begin(cq);
 
-		write_completion(&wc, qp, wr_id, d);
-		if (unlikely(!cq_push(cq, &wc, qp, false, solicited)))
+		if (unlikely(!entry))
 			return DROP_CQ_FULL;
+		write_completion(&entry->wc, qp, wr_id, d);
+		entry->qp = qp;
+		entry->is_send = 0;
+		cq_end(cq, solicited);
 	}
 	count_add(&qp->counters->received, 1);
 	count_add(&qp->counters->received_bytes, d->length);

@@ -9,9 +9,11 @@
 #ifndef ENGINE_ENGINE_PRIV_H
 #define ENGINE_ENGINE_PRIV_H
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/list.h"
@@ -150,7 +152,9 @@ struct engine_qp {
 	const struct shm_port *port;      /* of attr; guarded as attr */
 	struct lock lock;                 /* guards posting receives, and held_sends */
 	struct list held_sends;           /* struct held_send.link: posted in SQD */
-	_Atomic uint32_t sq_used;         /* sends whose completion was not polled */
+	_Atomic uint32_t sq_used;         /* completions of sends not polled yet; written
+					   * under the lock of the send CQ */
+	_Atomic uint32_t held;            /* number of held_sends */
 	uint32_t attached;                /* number of attachments; guarded by rx */
 	struct list link;                 /* in engine->qps; guarded by rx */
 	struct recv_queue *receives;      /* its own, or its srq's; fixed, as the pd */
@@ -178,13 +182,15 @@ struct heard {
  * attach, freed by the last detach; all of it is guarded by rx.
  */
 struct attachment {
-	uint8_t mgid[16];
 	uint64_t serial; /* of attachments of this process, never reused */
 	uint32_t count, capacity;
 	struct member *members; /* in the order of attaching; &first while one will do */
 	struct member first;
-	struct heard *heard; /* by struct sender.index */
+	struct heard *heard; /* by struct sender.index; &heard_first while one will do */
 	uint32_t heard_count;
+	uint32_t reserved;
+	uint8_t mgid[16];
+	struct heard heard_first;
 };
 
 /* -- runs (run.h) -------------------------------------------------------------------- */
@@ -218,8 +224,10 @@ struct sender {
 	struct shm_cursor *cursor; /* ours for it, in our doorbell */
 	uint64_t position;         /* next to be read */
 	uint64_t overtaken;        /* positions lost; bounds what ordinals may claim */
+	uint64_t known_head;       /* the head when last read */
+	uint32_t busy_looks;
 	uint32_t slot, incarnation;
-	uint32_t index;  /* of this slot in struct attachment.heard */
+	uint32_t index; /* of this slot in struct attachment.heard; SENDER_UNHEARD: none yet */
 	uint32_t serial; /* of followed logs of this process, never reused */
 	uint32_t idle_looks;
 	uint32_t unicast_ordinal;
@@ -240,6 +248,8 @@ struct sender {
 
 	struct run run;
 };
+
+#define SENDER_UNHEARD UINT32_MAX
 
 struct rx {
 	struct sender **senders;          /* [SHM_SLOTS_MAX] */
@@ -326,29 +336,31 @@ struct tx {
  * is there, while no port and no group has changed.
  */
 struct engine_ah {
-	uint64_t generation;        /* of the entry; 0: look it up */
-	uint64_t groups_generation; /* at which there was no such entry */
-	uint32_t entry;             /* SHM_NONE: none */
-	uint32_t words_used;        /* a bit a word of words that is not zero */
-	uint32_t src_gid;           /* port index << 8 | GID index */
-	uint32_t src_serial;        /* of that GID table entry at creation */
-	uint32_t pd;
+	uint64_t generation; /* of the entry; 0: look it up */
+	uint64_t hops;       /* hop limit, traffic class and SL, as in the log */
+	uint32_t entry;      /* SHM_NONE: none */
+	uint32_t src_gid;    /* port index << 8 | GID index */
+	uint32_t src_serial; /* of that GID table entry at creation */
 	uint32_t port_index;
-	uint64_t hops; /* hop limit, traffic class and SL, as in the log */
+	uint32_t pd;
 	bool multicast;
-	bool looked;     /* unicast: not so before the first look */
-	bool members;    /* the entry has any */
-	bool incomplete; /* a member's memory could not be had: try again some time */
-	uint8_t skips;   /* posts since */
+	bool looked;         /* unicast: not so before the first look */
+	bool members;        /* the entry has any */
+	bool incomplete;     /* a member's memory could not be had: try again some time */
+	uint32_t words_used; /* a bit a word of words that is not zero */
+	uint32_t skips;      /* posts since it was incomplete */
 	uint64_t words[SHM_SLOT_WORDS]; /* the processes to ring: members that we know */
 
-	uint32_t ports_generation; /* unicast: at which no port had it */
-	uint32_t dst_gid;          /* unicast: as src_gid; SHM_NONE: no port has it */
-	uint32_t dst_serial;       /* of that GID table entry */
+	uint64_t groups_generation; /* at which there was no such entry */
+	uint32_t ports_generation;  /* unicast: at which no port had it */
+	uint32_t dst_gid;           /* unicast: as src_gid; SHM_NONE: no port has it */
+	uint32_t dst_serial;        /* of that GID table entry */
 	uint32_t dst_device;
 	uint8_t dgid[16];
 	struct engine *engine;
 };
+static_assert(offsetof(struct engine_ah, words) <= 56,
+	      "the first word is in the first line");
 
 /* -- the engine ---------------------------------------------------------------------- */
 
@@ -534,10 +546,27 @@ void send_held(struct engine_qp *qp);
 void send_held_flush(struct engine_qp *qp);
 void send_held_drop(struct engine_qp *qp);
 
-/* cq.c. Push under rx, tx or engine_qp->lock. False: the queue was full. */
-bool cq_push(struct engine_cq *cq, const struct ibv_wc *wc, struct engine_qp *qp,
-	     bool is_send, bool solicited);
+/* cq.c. A completion is written in place, between cq_begin, which takes the queue's lock,
+ * and cq_end, which drops it: copied, it would be read wide just after it was written
+ * narrow. Null: the queue was full. Under rx, tx or engine_qp->lock. */
+struct cq_entry *cq_begin(struct engine_cq *cq);
+void cq_end(struct engine_cq *cq, bool solicited);
+/* One of a receive that failed. False: the queue was full. */
+bool cq_push(struct engine_cq *cq, const struct ibv_wc *wc, struct engine_qp *qp);
 void cq_raise(struct engine_cq *cq);
+/* Under the lock of the send CQ. */
+static inline void sq_used_add(struct engine_qp *qp, uint32_t n)
+{
+	uint32_t used = atomic_load_explicit(&qp->sq_used, memory_order_relaxed);
+
+	atomic_store_explicit(&qp->sq_used, used + n, memory_order_relaxed);
+}
+static inline bool sq_has_room(const struct engine_qp *qp)
+{
+	return atomic_load_explicit(&qp->sq_used, memory_order_relaxed) +
+		       atomic_load_explicit(&qp->held, memory_order_relaxed) <
+	       qp->config.cap.max_send_wr;
+}
 static inline void cq_notify(struct engine_cq *cq, bool solicited)
 {
 	int armed = atomic_load_explicit(&cq->armed, memory_order_relaxed);
@@ -546,7 +575,7 @@ static inline void cq_notify(struct engine_cq *cq, bool solicited)
 		cq_raise(cq);
 }
 /* Forget the completions of a queue pair. */
-void cq_purge(struct engine_cq *cq, const struct engine_qp *qp);
+void cq_purge(struct engine_cq *cq, struct engine_qp *qp);
 
 /* rq.c */
 /* Under the lock of who posts to it: 0 or a positive errno. */
@@ -606,7 +635,7 @@ static inline uint16_t qp_pkey(const struct engine_qp *qp)
 void attachments_fini(struct engine *e);
 void attachments_drop_qp(struct engine_qp *qp);
 struct heard *attachment_heard_slow(struct engine *e, struct attachment *a,
-				    uint32_t index);
+				    struct sender *s);
 
 /* mr.c: under tx or rx. The memory of [addr, addr + length) if `lkey` permits, else null. */
 int mr_init(struct engine *e);

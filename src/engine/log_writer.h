@@ -63,6 +63,17 @@ static inline void tx_write_payload(const struct tx_datagram *d, uint8_t *slot_p
 	}
 }
 
+/* Slots ahead of the one written, whose lines lie in the readers' caches still. */
+#define TX_AHEAD 8u
+
+static inline void tx_prefetch(const struct tx *tx, uint32_t i)
+{
+	const struct shm_log_slot *slot = &tx->log->slots[(i + TX_AHEAD) % SHM_LOG_SLOTS];
+
+	cpu_prefetch_write(slot);
+	cpu_prefetch_write(slot->payload);
+}
+
 static inline void tx_write(struct tx *tx, const struct tx_datagram *d)
 {
 	const uint64_t p = tx->head;
@@ -71,6 +82,7 @@ static inline void tx_write(struct tx *tx, const struct tx_datagram *d)
 	const uint64_t at = rest ? tx_rest_at(tx, rest) : tx->bytes;
 	struct shm_log_slot *slot = &tx->log->slots[i];
 
+	tx_prefetch(tx, i);
 	if (rest)
 		tx_mark_dead(tx, at + rest);
 	write_word(&slot->sequence, 2 * p + 1);

@@ -11,14 +11,17 @@
 
 static struct attachment *attachment_create(struct engine *e, uint32_t entry)
 {
-	struct attachment *a = calloc(1, sizeof(*a));
+	struct attachment *a = aligned_alloc(64, (sizeof(*a) + 63) & ~(size_t)63);
 
 	if (!a)
 		return NULL;
+	memset(a, 0, sizeof(*a));
 	memcpy(a->mgid, e->tables->groups[entry].mgid, sizeof(a->mgid));
 	a->serial = ++e->rx.attachment_serial;
 	a->members = &a->first;
 	a->capacity = 1;
+	a->heard = &a->heard_first;
+	a->heard_count = 1;
 	e->rx.attachments[entry] = a;
 	if (entry >= e->rx.attachments_end)
 		e->rx.attachments_end = entry + 1;
@@ -32,7 +35,8 @@ static void attachment_destroy(struct engine *e, uint32_t entry)
 	e->rx.attachments[entry] = NULL;
 	if (a->members != &a->first)
 		free(a->members);
-	free(a->heard);
+	if (a->heard != &a->heard_first)
+		free(a->heard);
 	free(a);
 }
 
@@ -144,17 +148,31 @@ void attachments_drop_qp(struct engine_qp *qp)
 		detach_locked(qp, entry);
 }
 
-struct heard *attachment_heard_slow(struct engine *e, struct attachment *a,
-				    uint32_t index)
+static struct heard *heard_grow(struct attachment *a, uint32_t count)
 {
-	uint32_t count = index + 1;
-	struct heard *heard = realloc(a->heard, count * sizeof(*heard));
+	struct heard *heard = calloc(count, sizeof(*heard));
 
 	if (!heard)
 		return NULL;
-	e->rx.epoch++;
-	memset(heard + a->heard_count, 0, (count - a->heard_count) * sizeof(*heard));
+	memcpy(heard, a->heard, a->heard_count * sizeof(*heard));
+	if (a->heard != &a->heard_first)
+		free(a->heard);
 	a->heard = heard;
 	a->heard_count = count;
-	return &heard[index];
+	return heard;
+}
+
+/* The first datagram of a slot at all, or its first to this group. */
+struct heard *attachment_heard_slow(struct engine *e, struct attachment *a,
+				    struct sender *s)
+{
+	uint16_t *index = &e->rx.index_of_slot[s->slot];
+
+	if (!*index)
+		*index = (uint16_t)++e->rx.indices;
+	s->index = *index - 1u;
+	if (s->index >= a->heard_count && !heard_grow(a, s->index + 1))
+		return NULL;
+	e->rx.epoch++;
+	return &a->heard[s->index];
 }

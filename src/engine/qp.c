@@ -140,7 +140,7 @@ static void flush_receives(struct engine_qp *qp)
 		};
 
 		rq_pop(&qp->rq);
-		cq_push(qp->config.recv_cq, &wc, qp, false, true);
+		cq_push(qp->config.recv_cq, &wc, qp);
 	}
 }
 
@@ -168,7 +168,6 @@ static void qp_reset(struct engine_qp *qp)
 	send_held_drop(qp);
 	lock_drop(&qp->lock);
 	purge_completions(qp);
-	atomic_store_explicit(&qp->sq_used, 0, memory_order_relaxed);
 }
 
 static void qp_set_state(struct engine_qp *qp, enum ibv_qp_state state)

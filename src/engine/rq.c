@@ -40,7 +40,7 @@ static void flush_one(struct engine_qp *qp, uint64_t wr_id)
 		.qp_num = qp->config.qpn,
 	};
 
-	cq_push(qp->config.recv_cq, &wc, qp, false, true);
+	cq_push(qp->config.recv_cq, &wc, qp);
 }
 
 int rq_post(struct recv_queue *rq, uint32_t max_sge, const struct ibv_recv_wr *wr)

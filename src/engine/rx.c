@@ -19,6 +19,7 @@
 
 #define BUDGET        64u /* datagrams of one log in one turn that somebody polls */
 #define BUDGET_HELPER 256u
+#define BUSY_LOOKS    8u
 #define SILENT_TURNS  64u /* turns between two visits of a silent log */
 
 void engine_drop(struct engine *e, enum drop_reason reason, uint64_t n)
@@ -85,7 +86,7 @@ static inline struct heard *hear(struct engine *e, struct sender *s, struct atta
 {
 	struct heard *h = likely(s->index < a->heard_count)
 				  ? &a->heard[s->index]
-				  : attachment_heard_slow(e, a, s->index);
+				  : attachment_heard_slow(e, a, s);
 
 	if (unlikely(!h))
 		return NULL;
@@ -226,7 +227,7 @@ static bool rx_datagram(struct engine *e, struct sender *s,
 /* -- one log ------------------------------------------------------------------------- */
 
 /*
- * The word at our position is not the one that publishes it. False: nothing new yet.
+ * The word at our position is above the one that publishes it. False: nothing new yet.
  * True: s->position was moved, or is to be looked at again.
  *
  * The head is read before the word is judged: if it lies behind us, the position was
@@ -235,15 +236,15 @@ static bool rx_datagram(struct engine *e, struct sender *s,
 static bool step_over(struct sender *s, const struct shm_log_slot *slot)
 {
 	const uint64_t p = s->position;
-	uint64_t head = atomic_load_explicit(&s->log->h.head, memory_order_acquire);
-	uint64_t sequence = atomic_load_explicit(&slot->sequence, memory_order_acquire);
-	uint64_t to = p + 1;
+	uint64_t sequence, to = p + 1;
 
+	s->known_head = atomic_load_explicit(&s->log->h.head, memory_order_acquire);
+	sequence = atomic_load_explicit(&slot->sequence, memory_order_acquire);
 	if (sequence == 2 * p)
 		return true;
-	/* Older, or being written; or a word that its sender's own head denies, which
-	 * silences that log and nothing else. */
-	if (sequence < 2 * p || head <= p)
+	/* Being written; or a word that its sender's own head denies, which silences that
+	 * log and nothing else. */
+	if (sequence < 2 * p || s->known_head <= p)
 		return false;
 	if (sequence > 2 * p + 1) {
 		/* Lapped: to the oldest position left. A receiver that its sender waits for
@@ -251,12 +252,29 @@ static bool step_over(struct sender *s, const struct shm_log_slot *slot)
 		 * be overtaken again at once: it gets half a log's start. */
 		uint64_t back = s->losing ? SHM_LOG_SLOTS / 2 : SHM_LOG_SLOTS - 1;
 
-		if (head > back && head - back > to)
-			to = head - back;
+		if (s->known_head > back && s->known_head - back > to)
+			to = s->known_head - back;
 	}
 	s->overtaken += to - p;
 	s->position = to;
 	return true;
+}
+
+/*
+ * Not published. Mostly the word of the lap before: then nothing came. A busy mark is
+ * mostly a datagram in the making, so the head, whose line the sender writes with every
+ * batch, is left alone for some looks, unless we know already that it lies behind us.
+ */
+static inline bool wait_or_step_over(struct sender *s, const struct shm_log_slot *slot,
+				     uint64_t sequence)
+{
+	const uint64_t p = s->position;
+
+	if (likely(sequence < 2 * p))
+		return false;
+	if (sequence == 2 * p + 1 && s->known_head <= p && ++s->busy_looks % BUSY_LOOKS)
+		return false;
+	return step_over(s, slot);
 }
 
 static bool sink_full(const struct rx *rx)
@@ -282,9 +300,12 @@ static unsigned int follow(struct engine *e, struct sender *s)
 	for (n = 0; n < budget; n++) {
 		const uint64_t p = s->position;
 		const struct shm_log_slot *slot = &s->log->slots[(p - 1) % SHM_LOG_SLOTS];
+		uint64_t sequence;
 
-		if (likely(atomic_load_explicit(&slot->sequence, memory_order_acquire) ==
-			   2 * p)) { /* R1 */
+		/* Both lines of the slot at once: they come from another CPU. */
+		__builtin_prefetch(slot->payload);
+		sequence = atomic_load_explicit(&slot->sequence, memory_order_acquire);
+		if (likely(sequence == 2 * p)) { /* R1 */
 			if (unlikely(!rx_one(e, s, slot, p)))
 				continue;
 			s->position = p + 1;
@@ -292,7 +313,7 @@ static unsigned int follow(struct engine *e, struct sender *s)
 				n++;
 				break;
 			}
-		} else if (likely(!step_over(s, slot))) {
+		} else if (likely(!wait_or_step_over(s, slot, sequence))) {
 			break;
 		}
 	}

@@ -19,23 +19,34 @@
 
 /* -- completions and states ---------------------------------------------------------- */
 
-void complete_send(struct engine_qp *qp, const struct ibv_send_wr *wr,
-		   enum ibv_wc_status status, uint32_t bytes)
+static void write_send(struct ibv_wc *wc, const struct engine_qp *qp, uint64_t wr_id,
+		       enum ibv_wc_status status, uint32_t bytes)
 {
-	const struct ibv_wc wc = {
-		.wr_id = wr->wr_id,
+	*wc = (struct ibv_wc){
+		.wr_id = wr_id,
 		.status = status,
 		.opcode = IBV_WC_SEND,
 		.byte_len = bytes,
 		.qp_num = qp->config.qpn,
 	};
+}
+
+void complete_send(struct engine_qp *qp, const struct ibv_send_wr *wr,
+		   enum ibv_wc_status status, uint32_t bytes)
+{
+	struct cq_entry *entry;
 
 	if (status == IBV_WC_SUCCESS && !qp->config.sq_sig_all &&
 	    !(wr->send_flags & IBV_SEND_SIGNALED))
 		return;
-	atomic_fetch_add_explicit(&qp->sq_used, 1, memory_order_relaxed);
-	if (!cq_push(qp->config.send_cq, &wc, qp, true, false))
-		atomic_fetch_sub_explicit(&qp->sq_used, 1, memory_order_relaxed);
+	entry = cq_begin(qp->config.send_cq);
+	if (unlikely(!entry))
+		return;
+	write_send(&entry->wc, qp, wr->wr_id, status, bytes);
+	entry->qp = qp;
+	entry->is_send = 1;
+	sq_used_add(qp, 1);
+	cq_end(qp->config.send_cq, status != IBV_WC_SUCCESS);
 }
 
 /* A request failed in execution: the send queue stops, receiving goes on. */
@@ -83,7 +94,7 @@ static int check_request(const struct engine_qp *qp, const struct ibv_send_wr *w
 		return EINVAL;
 	if ((wr->send_flags & IBV_SEND_INLINE) && sges_bytes(wr) > cap->max_inline_data)
 		return EINVAL;
-	if (atomic_load_explicit(&qp->sq_used, memory_order_relaxed) >= cap->max_send_wr)
+	if (!sq_has_room(qp))
 		return ENOMEM;
 	return 0;
 }
@@ -344,9 +355,7 @@ static inline bool send_plain(struct engine_qp *qp, const struct ibv_send_wr *wr
 	if (ah != e->tx.last_ah && unlikely(!e->tx.log || !is_plain_group(e, ah)))
 		return false;
 	if (unlikely(!ah->multicast || sge->length > port_mtu(qp) ||
-		     tx_at_gate(&e->tx, tx_rest_of(sge->length)) ||
-		     atomic_load_explicit(&qp->sq_used, memory_order_relaxed) >=
-			     qp->config.cap.max_send_wr))
+		     tx_at_gate(&e->tx, tx_rest_of(sge->length)) || !sq_has_room(qp)))
 		return false;
 	d.length = sge->length;
 	d.from = mr_translate(e, qp->config.pd, sge->lkey, sge->addr, sge->length, 0);

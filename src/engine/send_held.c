@@ -43,8 +43,8 @@ int send_hold(struct engine_qp *qp, const struct ibv_send_wr *wr)
 	h->wr.next = NULL;
 	if (is_inline)
 		copy_inline(h, h->data + sges);
-	atomic_fetch_add_explicit(&qp->sq_used, 1, memory_order_relaxed);
 	lock_take(&qp->lock);
+	atomic_fetch_add_explicit(&qp->held, 1, memory_order_relaxed);
 	list_append(&qp->held_sends, &h->link);
 	lock_drop(&qp->lock);
 	return 0;
@@ -59,7 +59,7 @@ static struct held_send *pop_locked(struct engine_qp *qp)
 		return NULL;
 	h = container_of(qp->held_sends.next, struct held_send, link);
 	list_remove(&h->link);
-	atomic_fetch_sub_explicit(&qp->sq_used, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&qp->held, 1, memory_order_relaxed);
 	return h;
 }
 

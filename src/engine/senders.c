@@ -280,14 +280,14 @@ static int sender_install(struct engine *e, struct sender *s)
 	/* Two threads asked; the other one may even have read it to its end since. */
 	if (rx->senders[s->slot] || rx->finished[s->slot] == s->incarnation)
 		return -EEXIST;
-	if (!rx->index_of_slot[s->slot])
-		rx->index_of_slot[s->slot] = (uint16_t)++rx->indices;
-	s->index = rx->index_of_slot[s->slot] - 1u;
+	s->index = SENDER_UNHEARD;
 	s->serial = ++rx->serial;
 	cursor_begin(s);
 	rx->senders[s->slot] = s;
 	rx->followed++;
-	activate(e, s);
+	/* Our own log is followed when we ring ourselves, as a member of a group. */
+	if (!s->own)
+		activate(e, s);
 	return 0;
 }
 

@@ -45,12 +45,19 @@ static bool prepare(struct engine *e)
 	return sleep;
 }
 
+/* Awake: events that this thread raises itself wake nobody (S2). */
+static void wake_up(struct engine *e)
+{
+	atomic_fetch_sub_explicit(&e->waiters, 1, memory_order_seq_cst);
+}
+
 /* The last one out leaves armed queues to the helper. */
 static void leave(struct engine *e)
 {
+	if (!atomic_load_explicit(&e->armed, memory_order_seq_cst))
+		return;
 	lock_take(&e->rx_lock);
-	if (atomic_fetch_sub_explicit(&e->waiters, 1, memory_order_seq_cst) == 1 &&
-	    atomic_load_explicit(&e->armed, memory_order_relaxed) &&
+	if (!atomic_load_explicit(&e->waiters, memory_order_seq_cst) &&
 	    engine_sleep_prepare(e, SHM_SLEEPER_HELPER))
 		rx_turn(e);
 	lock_drop(&e->rx_lock);
@@ -63,6 +70,7 @@ static int sleep_once(struct engine *e, uint32_t seen, int timeout_ms)
 
 	if (prepare(e))
 		r = shm_doorbell_sleep(e->doorbell, SHM_SLEEPER_WAITER, seen, timeout_ms);
+	wake_up(e);
 	if (r == -ETIMEDOUT)
 		senders_recheck(e);
 	engine_turn_and_map(e);
