@@ -5,35 +5,14 @@
 #	near --- far	10.77.0.1/24, the default route
 #	left --- right	10.78.0.1/24, by --wire
 # ctest: TIMEOUT 300
-if [ -z "${VERBCAST_TEST_INSIDE:-}" ]; then
-	enter=(unshare --net)
-	[ "$(id -u)" = 0 ] || enter=(unshare --user --map-root-user --net)
-	if ! "${enter[@]}" true 2>/dev/null; then
-		echo 'skipped: this user may not create a network namespace'
-		exit 77
-	fi
-	VERBCAST_TEST_INSIDE=1 exec "${enter[@]}" "$BASH" "$0"
-fi
+. "$VERBCAST_SOURCE/tests/harness/namespace.sh"
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 need ip mckey ibv_devinfo ibv_ud_pingpong
 bin=$VERBCAST_BUILD/tests/apps/bin
 
-# pair NEAR FAR ADDRESS: a cable with an address at this end.
-pair()
-{
-	ip link add "$1" type veth peer name "$2" && ip address add "$3" dev "$1" &&
-		ip link set "$1" up && ip link set "$2" up
-}
-
 ip link set lo up || skip 'lo cannot be set up in a namespace of ours'
 pair near far 10.77.0.1/24 2>/dev/null || skip 'this kernel has no veth interfaces'
-
-# devices_are NAME=INTERFACE...
-devices_are()
-{
-	[ "$(status '[.nodes[].devices[] | "\(.name)=\(.netdev)"] | join(" ")')" = "$*" ]
-}
 
 # port_is DEVICE FILTER VALUE: of its port in the status.
 port_is()
