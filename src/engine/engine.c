@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "engine/engine_priv.h"
 
@@ -87,8 +86,6 @@ void engine_abandon(struct engine *e)
 {
 	if (!e)
 		return;
-	if (e->tx.fd >= 0)
-		close(e->tx.fd);
 	free(e->tx.places);
 	free(e->tx.ordinals);
 	free(e->tx.receivers);

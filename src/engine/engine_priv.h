@@ -310,8 +310,7 @@ struct tx_place {
 };
 
 struct tx {
-	struct shm_log *log; /* null until the first send */
-	int fd;
+	struct shm_log *log;           /* null until the first send */
 	uint64_t head;                 /* next position to be written */
 	uint64_t first;                /* first position of the batch; head: no batch */
 	uint64_t bytes;                /* next payload byte */

@@ -15,7 +15,6 @@ int tx_init(struct engine *e)
 {
 	struct tx *tx = &e->tx;
 
-	tx->fd = -1;
 	tx->head = tx->first = tx->tail = 1;
 	tx->ordinals = calloc(SHM_GROUPS_MAX, sizeof(*tx->ordinals));
 	return tx->ordinals ? 0 : -ENOMEM;
@@ -27,14 +26,11 @@ void tx_fini(struct engine *e)
 
 	if (tx->log)
 		shm_log_unmap(tx->log);
-	if (tx->fd >= 0)
-		close(tx->fd);
 	free(tx->places);
 	free(tx->ordinals);
 }
 
-static int log_install(struct engine *e, int fd, struct shm_log *log,
-		       struct tx_place *places)
+static int log_install(struct engine *e, struct shm_log *log, struct tx_place *places)
 {
 	int r;
 
@@ -44,7 +40,6 @@ static int log_install(struct engine *e, int fd, struct shm_log *log,
 	if (r < 0)
 		return r;
 	lock_take(&e->tx_lock);
-	e->tx.fd = fd;
 	e->tx.places = places;
 	e->tx.log = log;
 	lock_drop(&e->tx_lock);
@@ -63,16 +58,16 @@ static int log_create(struct engine *e)
 	if (r < 0)
 		goto free_places;
 	r = e->ops->publish_log(e->arg, fd);
+	close(fd); /* the mapping is what we need of it */
 	if (r < 0)
 		goto unmap;
-	r = log_install(e, fd, log, places);
+	r = log_install(e, log, places);
 	if (r < 0)
 		goto unmap;
 	return 0;
 
 unmap:
 	shm_log_unmap(log);
-	close(fd);
 free_places:
 	free(places);
 	return r;

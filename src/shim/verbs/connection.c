@@ -123,7 +123,7 @@ int process_create(struct process **ret)
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
-	p->event_fd = -1;
+	descriptor_hold(&p->events, -1);
 	atomic_init(&p->refs, 1);
 	list_init(&p->link);
 	list_init(&p->contexts);
@@ -132,7 +132,7 @@ int process_create(struct process **ret)
 	r = say_hello(p, &w);
 	if (r < 0)
 		goto destroy;
-	p->event_fd = w.event_fd;
+	descriptor_hold(&p->events, w.event_fd);
 	p->slot = w.reply.slot;
 	p->incarnation = w.reply.incarnation;
 	r = map_memory(p, &w);
@@ -173,8 +173,7 @@ void process_destroy(struct process *p)
 			engine_close(p->engine);
 		unmap_memory(p);
 		uapi_connection_close(p->connection);
-		if (p->event_fd >= 0)
-			close(p->event_fd);
+		descriptor_close(&p->events);
 	}
 	pthread_mutex_destroy(&p->devices_lock);
 	pthread_mutex_destroy(&p->lock);
@@ -193,8 +192,7 @@ void process_abandon(struct process *p)
 	}
 	uapi_connection_close(p->connection);
 	p->connection = NULL;
-	close(p->event_fd);
-	p->event_fd = -1;
+	descriptor_close(&p->events);
 	engine_abandon(p->engine);
 	p->engine = NULL;
 	p->tables = NULL;

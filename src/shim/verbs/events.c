@@ -190,8 +190,8 @@ static void *event_thread(void *arg)
 	int r;
 
 	pthread_setname_np(pthread_self(), "verbcast-events");
-	for (;;) {
-		r = uapi_event_read(p->event_fd, &op, &body, sizeof(body), &length);
+	while (descriptor_is_ours(&p->events)) {
+		r = uapi_event_read(p->events.fd, &op, &body, sizeof(body), &length);
 		if (r == -ENODEV)
 			break;
 		if (r == 0)

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/descriptor.h"
 #include "base/list.h"
 #include "engine/engine.h"
 #include "uapi/client/client.h"
@@ -38,7 +39,7 @@ struct process {
 	uint32_t slot;
 	uint32_t incarnation;
 	struct uapi_connection *connection;
-	int event_fd;
+	struct descriptor events;
 	const struct shm_tables *tables;
 	size_t tables_bytes;
 	struct shm_doorbell *doorbell;

@@ -18,6 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "uapi/client/client.h"
 #include "uapi/client/client_priv.h"
 
@@ -26,10 +27,10 @@
  * that nobody is in a call then.
  */
 struct uapi_connection {
-	int fd;
-	int event_fd;     /* a duplicate of the caller's, to end it when this one dies */
-	atomic_bool dead; /* set once */
-	pthread_mutex_t lock; /* guards what is below, and the order on `fd` */
+	struct descriptor control;
+	struct descriptor events; /* a duplicate of the caller's, to end it with this */
+	atomic_bool dead;         /* set once */
+	pthread_mutex_t lock;     /* guards what is below, and the order on `fd` */
 	uint32_t serial;
 	uint8_t reply[UAPI_MESSAGE_MAX];
 };
@@ -76,12 +77,14 @@ static void connection_kill(struct uapi_connection *c)
 {
 	if (atomic_exchange(&c->dead, true))
 		return;
-	shutdown(c->fd, SHUT_RDWR);
-	if (c->event_fd >= 0)
-		shutdown(c->event_fd, SHUT_RDWR);
+	if (descriptor_is_ours(&c->control))
+		shutdown(c->control.fd, SHUT_RDWR);
+	if (descriptor_is_ours(&c->events))
+		shutdown(c->events.fd, SHUT_RDWR);
 }
 
-/* The round trip itself; `m->body` gets the reply's. A negative result ends the connection. */
+/* The round trip itself; `m->body` gets the reply's. A negative result ends the connection;
+ * a reply whose descriptors found no room is one that failed with -EMFILE. */
 static int exchange_locked(struct uapi_connection *c, const struct uapi_call *call,
 			   struct message *m)
 {
@@ -91,21 +94,25 @@ static int exchange_locked(struct uapi_connection *c, const struct uapi_call *ca
 		.fds = call->send_fds_n,
 		.serial = ++c->serial,
 	};
-	int r;
+	int r, received;
 
-	r = message_send(c->fd, &h, call->req, call->send_fds);
+	if (!descriptor_is_ours(&c->control))
+		return -ENODEV;
+	r = message_send(c->control.fd, &h, call->req, call->send_fds);
 	if (r < 0)
 		return r;
 	m->body = c->reply;
 	m->room = sizeof(c->reply);
-	r = message_receive(c->fd, m);
-	if (r < 0)
-		return r;
+	received = message_receive(c->control.fd, m);
+	if (received < 0 && received != -EMFILE)
+		return received;
 	if (m->header.serial != h.serial || m->header.op != h.op ||
 	    m->header.status > 0) {
 		message_close_fds(m);
 		return -EPROTO;
 	}
+	if (received < 0)
+		m->header.status = received;
 	return 0;
 }
 
@@ -217,7 +224,7 @@ int uapi_connection_open(const struct uapi_introduction *who,
 			 struct uapi_connection **ret, struct uapi_welcome *ret_welcome)
 {
 	struct uapi_connection *c;
-	int r;
+	int fd, r;
 
 	*ret_welcome = (struct uapi_welcome){
 		.event_fd = -1, .tables_fd = -1, .doorbell_fd = -1, .counters_fd = -1
@@ -225,25 +232,27 @@ int uapi_connection_open(const struct uapi_introduction *who,
 	c = malloc(sizeof(*c)); /* the reply's pages stay untouched until used */
 	if (!c)
 		return -ENOMEM;
-	c->event_fd = -1;
+	descriptor_hold(&c->events, -1);
 	c->serial = 0;
 	atomic_init(&c->dead, false);
 	pthread_mutex_init(&c->lock, NULL);
-	c->fd = socket_connect(who->path);
-	if (c->fd < 0) {
-		r = c->fd;
+	fd = socket_connect(who->path);
+	if (fd < 0) {
+		r = fd;
 		goto free_connection;
 	}
+	descriptor_hold(&c->control, fd);
 	r = hello(c, who, ret_welcome);
 	if (r < 0)
 		goto close_socket;
 	if (ret_welcome->event_fd >= 0)
-		c->event_fd = fcntl(ret_welcome->event_fd, F_DUPFD_CLOEXEC, 0);
+		descriptor_hold(&c->events,
+				fcntl(ret_welcome->event_fd, F_DUPFD_CLOEXEC, 0));
 	*ret = c;
 	return 0;
 
 close_socket:
-	close(c->fd);
+	descriptor_close(&c->control);
 free_connection:
 	pthread_mutex_destroy(&c->lock);
 	free(c);
@@ -254,22 +263,21 @@ void uapi_connection_close(struct uapi_connection *c)
 {
 	if (!c)
 		return;
-	close(c->fd);
-	if (c->event_fd >= 0)
-		close(c->event_fd);
+	descriptor_close(&c->control);
+	descriptor_close(&c->events);
 	free(c);
 }
 
 int uapi_connection_fd(const struct uapi_connection *c)
 {
-	return c->fd;
+	return descriptor_is_ours(&c->control) ? c->control.fd : -1;
 }
 
 bool uapi_connection_alive(const struct uapi_connection *c)
 {
-	struct pollfd p = { .fd = c->fd };
+	struct pollfd p = { .fd = c->control.fd };
 
-	if (atomic_load(&c->dead))
+	if (atomic_load(&c->dead) || !descriptor_is_ours(&c->control))
 		return false;
 	return poll(&p, 1, 0) == 0; /* asked for nothing, so it tells of hang-up only */
 }
@@ -282,7 +290,7 @@ int uapi_event_read(int event_fd, unsigned int *ret_op, void *body, size_t room,
 
 	r = message_receive(event_fd, &m);
 	if (r < 0)
-		return r == -EPROTO ? r : -ENODEV;
+		return r == -EPROTO || r == -EMFILE ? -EPROTO : -ENODEV;
 	if (m.fds_n) {
 		message_close_fds(&m);
 		return -EPROTO;

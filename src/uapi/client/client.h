@@ -45,7 +45,7 @@ int uapi_connection_open(const struct uapi_introduction *who,
 /* Closes the control socket, and nothing else; also right in the child after a fork. */
 void uapi_connection_close(struct uapi_connection *c);
 
-/* The control socket; stays the connection's. */
+/* The control socket; stays the connection's. -1: the program has closed it. */
 int uapi_connection_fd(const struct uapi_connection *c);
 
 /* Whether verbcastd holds its end, as far as can be seen without asking. */
@@ -64,8 +64,8 @@ struct uapi_call {
 	unsigned int recv_fds_n; /* out */
 };
 
-/* 0, -ENODEV: the connection is dead, or verbcastd's own answer. Blocks for a round trip;
- * signals do not interrupt it. */
+/* 0, -ENODEV: the connection is dead, -EMFILE: no room for the descriptors of the reply,
+ * or verbcastd's own answer. Blocks for a round trip; signals do not interrupt it. */
 int uapi_connection_call(struct uapi_connection *c, struct uapi_call *call);
 
 /* The plain case: no descriptors. */

@@ -18,8 +18,9 @@ struct message {
 /* 0 or a negative errno; -EPIPE: the peer is gone. */
 int message_send(int fd, const struct uapi_header *h, const void *body, const int *fds);
 
-/* 0; -EPIPE: the peer is gone; -EPROTO: the message lies about itself (its descriptors
- * are closed then). */
+/* 0; -EPIPE: the peer is gone; -EPROTO: the message lies about itself; -EMFILE: it is good,
+ * but this process may not have so many descriptors more. Those it brought are closed in
+ * either case. */
 int message_receive(int fd, struct message *m);
 
 void message_close_fds(struct message *m);

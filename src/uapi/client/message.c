@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * One message out, one message in. What comes in is checked against itself here: its
- * length field, the number of its descriptors, nothing cut off.
+ * length field, the number of its descriptors, nothing cut off. The kernel cuts off what
+ * it cannot give this process for want of descriptor numbers.
  */
 #include <errno.h>
 #include <string.h>
@@ -73,6 +74,17 @@ void message_close_fds(struct message *m)
 		close(m->fds[--m->fds_n]);
 }
 
+/* What was received has `n` bytes and the flags. */
+static int check(struct message *m, size_t n, int flags)
+{
+	if (n < sizeof(m->header) || m->header.length != n || flags & MSG_TRUNC)
+		return -EPROTO;
+	if (flags & MSG_CTRUNC && m->header.fds > m->fds_n &&
+	    m->header.fds <= UAPI_FDS_MAX)
+		return -EMFILE;
+	return m->header.fds == m->fds_n && !(flags & MSG_CTRUNC) ? 0 : -EPROTO;
+}
+
 int message_receive(int fd, struct message *m)
 {
 	struct iovec iov[2] = {
@@ -87,6 +99,7 @@ int message_receive(int fd, struct message *m)
 		.msg_controllen = sizeof(control.bytes),
 	};
 	ssize_t n;
+	int r;
 
 	m->fds_n = 0;
 	do
@@ -97,10 +110,8 @@ int message_receive(int fd, struct message *m)
 	take_fds(&msg, m);
 	if (n == 0)
 		return -EPIPE;
-	if ((size_t)n < sizeof(m->header) || m->header.length != (size_t)n ||
-	    m->header.fds != m->fds_n || (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) {
+	r = check(m, (size_t)n, msg.msg_flags);
+	if (r < 0)
 		message_close_fds(m);
-		return -EPROTO;
-	}
-	return 0;
+	return r;
 }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -351,6 +352,87 @@ static void descriptors_travel_both_ways(void **state)
 	uapi_connection_close(c);
 }
 
+static void answer_with_a_descriptor(struct peer *p)
+{
+	struct uapi_map_peer_reply reply = { .incarnation = 9 };
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	greet(p);
+	for (int i = 0; i < 2; i++) {
+		receive(p);
+		answer(p, 0, &reply, sizeof(reply), &null, 1);
+	}
+	close(null);
+}
+
+static struct rlimit forbid_descriptors(void)
+{
+	struct rlimit before, none;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	return before;
+}
+
+static void a_reply_without_room_for_descriptors_is_only_an_error(void **state)
+{
+	struct uapi_map_peer_reply rep;
+	int got[UAPI_FDS_MAX];
+	struct uapi_call call = {
+		.op = UAPI_MAP_PEER,
+		.rep = &rep,
+		.replen = sizeof(rep),
+		.recv_fds = got,
+	};
+	struct uapi_connection *c;
+	struct uapi_welcome w;
+	struct rlimit before;
+	struct peer p;
+
+	peer_start(&p, answer_with_a_descriptor);
+	assert_int_equal(open_to(&p, &c, &w), 0);
+	before = forbid_descriptors();
+	assert_int_equal(uapi_connection_call(c, &call), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_true(uapi_connection_alive(c));
+	assert_int_equal(uapi_connection_call(c, &call), 0);
+	assert_int_equal(call.recv_fds_n, 1);
+	close(got[0]);
+	peer_stop(&p);
+	welcome_close(&w);
+	uapi_connection_close(c);
+}
+
+static void a_socket_that_is_not_ours_any_more_is_left_alone(void **state)
+{
+	struct uapi_handle_reply rep;
+	struct uapi_connection *c;
+	struct uapi_welcome w;
+	struct peer p;
+	int pair[2], fd;
+	char byte;
+
+	peer_start(&p, greet);
+	assert_int_equal(open_to(&p, &c, &w), 0);
+	fd = uapi_connection_fd(c);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	assert_int_equal(dup3(pair[0], fd, O_CLOEXEC), fd);
+	assert_int_equal(uapi_connection_fd(c), -1);
+	assert_false(uapi_connection_alive(c));
+	assert_int_equal(ask(c, &rep), -ENODEV);
+	uapi_connection_close(c);
+	assert_int_equal(recv(pair[1], &byte, 1, MSG_DONTWAIT), -1);
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(send(fd, "", 1, MSG_NOSIGNAL), 1);
+	peer_stop(&p);
+	close(fd);
+	close(pair[0]);
+	close(pair[1]);
+	welcome_close(&w);
+}
+
 static void answer_another_question(struct peer *p)
 {
 	struct uapi_handle_reply reply = { .handle = 6 };
@@ -539,6 +621,8 @@ int main(void)
 		cmocka_unit_test(bad_greetings_fail_and_leave_nothing),
 		cmocka_unit_test(an_error_is_handed_on_and_the_connection_lives),
 		cmocka_unit_test(descriptors_travel_both_ways),
+		cmocka_unit_test(a_reply_without_room_for_descriptors_is_only_an_error),
+		cmocka_unit_test(a_socket_that_is_not_ours_any_more_is_left_alone),
 		cmocka_unit_test(a_broken_connection_is_dead_and_ends_the_event_socket),
 		cmocka_unit_test(signals_do_not_interrupt_a_request),
 		cmocka_unit_test(threads_get_the_answers_to_their_own_questions),
