@@ -118,7 +118,9 @@ int listen_lock(const struct site_paths *p, int *ret_lock_fd)
 	for (;;) {
 		r = site_lock_take(p->lock, true, ret_lock_fd);
 		if (!r)
-			return site_lock_write_pid(*ret_lock_fd, getpid());
+			r = site_lock_write_pid(*ret_lock_fd, getpid());
+		if (!r)
+			return 0;
 		if (r != -EWOULDBLOCK) {
 			log_error("%s: %s", p->lock, strerror(-r));
 			return r;

@@ -37,9 +37,10 @@ void site_link_explain(const struct site_link *l, const struct site_paths *p,
 		log_error("%s: permission denied", p->socket);
 	else if (error == -ETIMEDOUT)
 		log_error("the verbcastd of site %s does not answer", p->name);
+	else if (error == -EUSERS)
+		log_error("site %s is full: its limit max_clients is reached", p->name);
 	else if (site_link_nobody(error))
-		log_error("the verbcastd of site %s hangs up; has it too many clients?",
-			  p->name);
+		log_error("the verbcastd of site %s hangs up", p->name);
 	else
 		log_error("site %s: %s", p->name, strerror(-error));
 }

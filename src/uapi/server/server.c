@@ -17,6 +17,7 @@
 #include "uapi/server/server_priv.h"
 
 #define PEER_GROUPS_MAX 256
+#define VISITORS_MAX    64u /* tools, and callers that have not said who they are */
 
 struct lease {
 	struct list link;
@@ -102,6 +103,27 @@ static bool may_enter(const struct uapi_server *s, int fd, const struct ucred *w
 	return who->gid == s->config.gid || in_groups_of_peer(fd, s->config.gid);
 }
 
+/* Who says nothing must not keep others out, `verbcast stop` least of all. */
+static bool end_oldest_silent(struct uapi_server *s)
+{
+	list_for_each(pos, &s->connections) {
+		struct connection *c = container_of(pos, struct connection, link);
+
+		if (c->state != CONNECTION_NEW || c->doomed)
+			continue;
+		connection_doom(c, "said nothing, and others want to");
+		return true;
+	}
+	return false;
+}
+
+/* Processes are counted when they say hello. */
+static bool has_room(struct uapi_server *s)
+{
+	return s->connection_count < s->config.limits.max_clients + VISITORS_MAX ||
+	       end_oldest_silent(s);
+}
+
 static int admit(struct uapi_server *s, int fd)
 {
 	struct ucred who = { .pid = 0 };
@@ -113,7 +135,7 @@ static int admit(struct uapi_server *s, int fd)
 		log_info("refused process %d of user %u", (int)who.pid, who.uid);
 		return -EPERM;
 	}
-	if (s->connection_count >= s->config.limits.max_clients) {
+	if (!has_room(s)) {
 		log_warning("refused process %d: %u clients are connected (limit "
 			    "max_clients)",
 			    (int)who.pid, s->connection_count);

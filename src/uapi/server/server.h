@@ -61,7 +61,7 @@ struct uapi_site_ops {
 };
 
 struct uapi_limits {
-	unsigned int max_clients;             /* processes and tools at once */
+	unsigned int max_clients;             /* processes at once */
 	unsigned int max_objects_per_client;  /* handles of all kinds */
 	unsigned int max_cm_ids_per_client;
 	unsigned int max_joins_per_client;

@@ -133,6 +133,8 @@ static int hello_process(struct connection *c, struct ib_node *node,
 	char program[64];
 	int event_fd, r;
 
+	if (c->server->process_count >= config->limits.max_clients)
+		return -EUSERS;
 	copy_printable(program, h->program, sizeof(program));
 	r = connection_open_events(c, &event_fd);
 	if (r < 0)

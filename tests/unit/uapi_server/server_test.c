@@ -888,20 +888,56 @@ static void a_lease_is_for_oneself(void **state)
 
 /* -- limits and the rest ------------------------------------------------------------ */
 
-static void beyond_the_limit_callers_are_sent_away(void **state)
+#define CALLERS_MAX (8 + 64) /* max_clients, and room for tools and the silent */
+
+static void beyond_the_limit_processes_are_refused_and_tools_are_not(void **state)
 {
-	int fds[8], more;
+	struct uapi_hello h = good_hello(0);
+	int fds[8], more, tool;
+	struct answer a;
 
 	for (int i = 0; i < 8; i++)
+		fds[i] = hello_process(NULL);
+	more = call_in();
+	assert_int_equal(say_hello(more, &h, &a), -EUSERS);
+	assert_true(is_cut_off(more));
+	close(more);
+	tool = hello_tool();
+	close(fds[0]);
+	turn();
+	fds[0] = hello_process(NULL);
+	for (int i = 0; i < 8; i++)
+		close(fds[i]);
+	close(tool);
+}
+
+static void tools_are_not_without_number(void **state)
+{
+	int fds[CALLERS_MAX], more;
+
+	for (int i = 0; i < CALLERS_MAX; i++)
 		fds[i] = hello_tool();
 	more = call_in();
 	assert_true(is_cut_off(more));
 	close(more);
-	close(fds[0]);
-	turn();
-	fds[0] = hello_tool();
-	for (int i = 0; i < 8; i++)
+	for (int i = 0; i < CALLERS_MAX; i++)
 		close(fds[i]);
+}
+
+static void silent_callers_make_room_for_others(void **state)
+{
+	int fds[CALLERS_MAX], tool;
+
+	for (int i = 0; i < CALLERS_MAX; i++) {
+		fds[i] = call_in();
+		turn();
+	}
+	tool = hello_tool();
+	assert_true(is_cut_off(fds[0]));
+	assert_false(is_cut_off(fds[1]));
+	for (int i = 0; i < CALLERS_MAX; i++)
+		close(fds[i]);
+	close(tool);
 }
 
 static void without_descriptors_callers_are_sent_away(void **state)
@@ -986,7 +1022,9 @@ int main(void)
 		T(half_a_socket_is_death_too),
 		T(a_lease_lives_as_long_as_its_process),
 		T(a_lease_is_for_oneself),
-		T(beyond_the_limit_callers_are_sent_away),
+		T(beyond_the_limit_processes_are_refused_and_tools_are_not),
+		T(tools_are_not_without_number),
+		T(silent_callers_make_room_for_others),
 		T(without_descriptors_callers_are_sent_away),
 		T(stop_is_answered),
 		T(status_is_a_file),
