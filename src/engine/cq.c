@@ -263,20 +263,9 @@ int engine_cq_poll(struct engine_cq *cq, int n, struct ibv_wc *wc)
 	return k;
 }
 
-/* With nobody in engine_wait the helper sleeps for us from now on, and must not oversleep
- * what came before. */
-static void armed_rx(struct engine *e)
-{
-	if (atomic_load_explicit(&e->waiters, memory_order_relaxed))
-		return;
-	if (engine_sleep_prepare(e, SHM_SLEEPER_HELPER))
-		rx_turn(e);
-}
-
 void engine_cq_arm(struct engine_cq *cq, bool solicited_only)
 {
 	struct engine *e = cq->engine;
-	bool wanted;
 	int before;
 
 	lock_take(&e->rx_lock);
@@ -287,12 +276,8 @@ void engine_cq_arm(struct engine_cq *cq, bool solicited_only)
 			memory_order_relaxed);
 	if (before == CQ_DISARMED)
 		atomic_fetch_add_explicit(&e->armed, 1, memory_order_relaxed);
-	armed_rx(e);
-	wanted = e->rx.errands;
 	lock_drop(&e->rx_lock);
-	engine_settle(e);
-	if (wanted)
-		senders_map_wanted(e);
+	helper_watch(e);
 }
 
 void cq_purge(struct engine_cq *cq, struct engine_qp *qp)

@@ -411,6 +411,23 @@ bool engine_sleep_prepare(struct engine *e, uint32_t sleeper);
 /* helper.c */
 int helper_start(struct engine *e);
 void helper_stop(struct engine *e);
+/* No lock: while a queue is armed and no thread sleeps for it, the helper sleeps exactly;
+ * this makes it so, without waking it, and runs the engine if something came before. */
+void helper_watch(struct engine *e);
+/*
+ * A thread that is about to wake others keeps its own helper out of it: on a shared CPU
+ * the one woken runs at once, and its answer would have the helper woken, too, to take
+ * what this thread looks for as soon as it runs again. True: helper_watch is owed.
+ */
+static inline bool helper_hold(struct engine *e)
+{
+	uint32_t expected = SHM_SLEEPER_HELPER;
+
+	return unlikely(atomic_load_explicit(&e->armed, memory_order_relaxed)) &&
+	       atomic_compare_exchange_strong_explicit(&e->doorbell->sleeping, &expected,
+						       0, memory_order_acq_rel,
+						       memory_order_relaxed);
+}
 
 /* senders.c */
 int senders_init(struct engine *e);

@@ -3,7 +3,7 @@
  * The helper thread: runs the engine for a program that does not. It sleeps until a
  * sender at its gate, or verbcastd, kicks it; and exactly, as a waiter does, while a
  * completion queue is armed and no thread is in engine_wait (a program in poll or epoll).
- * Arming makes its sleep exact without waking it (cq.c: armed_rx).
+ * Arming makes its sleep exact without waking it (helper_watch).
  *
  * A kicked helper does not drain behind the back of a program that polls and merely did
  * not get the CPU: what lies in the log costs nobody anything, while draining it into a
@@ -23,6 +23,20 @@ static bool is_exact(const struct engine *e)
 {
 	return atomic_load_explicit(&e->armed, memory_order_relaxed) &&
 	       !atomic_load_explicit(&e->waiters, memory_order_relaxed);
+}
+
+void helper_watch(struct engine *e)
+{
+	bool wanted;
+
+	lock_take(&e->rx_lock);
+	if (is_exact(e) && engine_sleep_prepare(e, SHM_SLEEPER_HELPER))
+		rx_turn(e);
+	wanted = e->rx.errands;
+	lock_drop(&e->rx_lock);
+	engine_settle(e);
+	if (unlikely(wanted))
+		senders_map_wanted(e);
 }
 
 /* True: sleep. */

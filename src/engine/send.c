@@ -410,6 +410,7 @@ int engine_qp_post_send(struct engine_qp *qp, struct ibv_send_wr *wr,
 			struct ibv_send_wr **bad_wr)
 {
 	struct engine *e = qp->engine;
+	bool held = helper_hold(e);
 	int r = 0;
 
 	lock_take(&e->tx_lock);
@@ -423,5 +424,7 @@ int engine_qp_post_send(struct engine_qp *qp, struct ibv_send_wr *wr,
 	tx_publish(e);
 	lock_drop(&e->tx_lock);
 	engine_settle(e);
+	if (unlikely(held))
+		helper_watch(e);
 	return r;
 }

@@ -51,19 +51,6 @@ static void wake_up(struct engine *e)
 	atomic_fetch_sub_explicit(&e->waiters, 1, memory_order_seq_cst);
 }
 
-/* The last one out leaves armed queues to the helper. */
-static void leave(struct engine *e)
-{
-	if (!atomic_load_explicit(&e->armed, memory_order_seq_cst))
-		return;
-	lock_take(&e->rx_lock);
-	if (!atomic_load_explicit(&e->waiters, memory_order_seq_cst) &&
-	    engine_sleep_prepare(e, SHM_SLEEPER_HELPER))
-		rx_turn(e);
-	lock_drop(&e->rx_lock);
-	engine_settle(e);
-}
-
 static int sleep_once(struct engine *e, uint32_t seen, int timeout_ms)
 {
 	int r = 0;
@@ -74,7 +61,9 @@ static int sleep_once(struct engine *e, uint32_t seen, int timeout_ms)
 	if (r == -ETIMEDOUT)
 		senders_recheck(e);
 	engine_turn_and_map(e);
-	leave(e);
+	/* The last one out leaves armed queues to the helper. */
+	if (atomic_load_explicit(&e->armed, memory_order_seq_cst))
+		helper_watch(e);
 	return r;
 }
 
