@@ -74,17 +74,12 @@ static void quiet_if_empty_locked(struct verbs_channel *ch)
 
 void channel_push(struct verbs_channel *ch, struct verbs_cq *cq)
 {
-	bool waiters;
-
 	pthread_mutex_lock(&ch->lock);
 	if (!cq->events_pending++)
 		list_append(&ch->ready, &cq->ready);
 	ch->pending++;
 	signal_if_due_locked(ch);
-	waiters = ch->waiters;
 	pthread_mutex_unlock(&ch->lock);
-	if (waiters)
-		engine_wake(ch->process->engine);
 }
 
 unsigned int channel_forget(struct verbs_channel *ch, struct verbs_cq *cq)

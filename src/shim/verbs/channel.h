@@ -32,7 +32,8 @@ static inline struct verbs_channel *channel_of(const struct ibv_comp_channel *ch
 	return (struct verbs_channel *)channel;
 }
 
-/* An event of `cq`. Called with the engine's lock held; allocates nothing. */
+/* An event of `cq`. Called with the engine's lock held; allocates nothing. The engine
+ * wakes the waiters when it drops the lock. */
 void channel_push(struct verbs_channel *ch, struct verbs_cq *cq);
 
 /* Drop what `cq` has here. It must get no event any more. Returns how many events of it
