@@ -146,7 +146,8 @@ struct shm_tables {
 	struct shm_slot slots[SHM_SLOTS_MAX];
 	struct shm_port ports[SHM_PORTS_MAX];
 	shm_qp_word qps[SHM_QP_BUCKETS];
-	_Atomic uint32_t group_buckets[SHM_GROUP_BUCKETS]; /* index + 1 of the first entry, 0: none */
+	/* index + 1 of the first entry, 0: none */
+	_Atomic uint32_t group_buckets[SHM_GROUP_BUCKETS];
 	struct shm_group groups[SHM_GROUPS_MAX];
 };
 static_assert(offsetof(struct shm_tables, slots) == 4096, "shm layout");

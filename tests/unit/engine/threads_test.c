@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "../unit/engine/world.h"
+#include "world.h"
 #include "shm/memfile.h"
 
 /* -- memory files with one mapping ------------------------------------------------- */
