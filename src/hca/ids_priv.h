@@ -18,6 +18,7 @@ enum hca_ids_order {
 
 struct hca_ids {
 	uint64_t *words; /* a bit a number in use */
+	uint64_t *full;  /* a bit a word that is all ones; behind words, in one piece */
 	uint32_t first, count;
 	uint32_t next; /* where to look first, from 0 */
 	uint32_t used;

@@ -75,6 +75,49 @@ static void places_are_filled_from_below(void **state)
 	hca_ids_fini(&ids);
 }
 
+#define PLACES 5000u
+
+/* The lowest free place, by looking at each. */
+static uint32_t lowest_free(const bool *taken)
+{
+	uint32_t n = 0;
+
+	while (n < PLACES && taken[n])
+		n++;
+	return n;
+}
+
+static void the_lowest_free_place_is_found_among_many(void **state)
+{
+	static bool taken[PLACES];
+	uint32_t id, x = 1;
+	struct hca_ids ids;
+
+	assert_int_equal(hca_ids_init(&ids, 0, PLACES, HCA_IDS_LOWEST), 0);
+	for (uint32_t n = 0; n < PLACES; n++) {
+		assert_int_equal(hca_ids_alloc(&ids, &id), 0);
+		taken[id] = true;
+	}
+	assert_int_equal(lowest_free(taken), PLACES);
+	for (uint32_t turn = 0; turn < 20000; turn++) {
+		uint32_t n;
+
+		x = x * 1664525u + 1013904223u;
+		n = (x >> 8) % PLACES;
+		if (taken[n] && x >> 31) {
+			hca_ids_free(&ids, n);
+			taken[n] = false;
+		} else if (lowest_free(taken) == PLACES) {
+			assert_int_equal(hca_ids_alloc(&ids, &id), -ENOMEM);
+		} else {
+			assert_int_equal(hca_ids_alloc(&ids, &id), 0);
+			assert_int_equal(id, lowest_free(taken));
+			taken[id] = true;
+		}
+	}
+	hca_ids_fini(&ids);
+}
+
 static void no_neighbour_of_a_key_is_a_key(void **state)
 {
 	struct world *w = *state;
@@ -283,6 +326,7 @@ int main(void)
 		cmocka_unit_test(numbers_go_round_before_one_comes_again),
 		cmocka_unit_test(numbers_in_use_are_passed_over_until_none_is_left),
 		cmocka_unit_test(places_are_filled_from_below),
+		cmocka_unit_test(the_lowest_free_place_is_found_among_many),
 		TEST(no_neighbour_of_a_key_is_a_key),
 		TEST(a_key_does_not_come_back_soon),
 		TEST(keys_of_two_devices_of_a_site_differ),
