@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,6 +37,32 @@ static int memfile_open(const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
+/*
+ * RLIMIT_FSIZE is meant for what a program writes to disk, counts here all the same, and
+ * a process that breaks it is killed by SIGXFSZ. So its soft limit is out of force for
+ * the moment; and the hard one is not tried.
+ */
+static int set_size(int fd, size_t bytes)
+{
+	struct rlimit limit, lifted;
+	bool in_the_way;
+	int r = 0;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) < 0)
+		return -errno;
+	if (limit.rlim_max < bytes)
+		return -ENOMEM;
+	in_the_way = limit.rlim_cur < bytes;
+	lifted = (struct rlimit){ limit.rlim_max, limit.rlim_max };
+	if (in_the_way && setrlimit(RLIMIT_FSIZE, &lifted) < 0)
+		return -errno;
+	if (ftruncate(fd, (off_t)bytes) < 0)
+		r = -errno;
+	if (in_the_way)
+		setrlimit(RLIMIT_FSIZE, &limit);
+	return r;
+}
+
 int shm_memfile_create(const char *name, size_t bytes, int *ret_fd)
 {
 	int fd = memfile_open(name);
@@ -43,8 +70,8 @@ int shm_memfile_create(const char *name, size_t bytes, int *ret_fd)
 
 	if (fd < 0)
 		return fd;
-	if (ftruncate(fd, (off_t)bytes) < 0) {
-		r = -errno;
+	r = set_size(fd, bytes);
+	if (r < 0) {
 		close(fd);
 		return r;
 	}

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -214,6 +215,36 @@ static void only_the_sort_meant_wakes(void **state)
 
 #define B(f) cmocka_unit_test_setup_teardown(f, bell_up, bell_down)
 
+#define FILE_BYTES 8192
+
+/* The status with which a child ends that makes a file under these limits. */
+static int create_under(rlim_t soft, rlim_t hard)
+{
+	struct rlimit limit = { soft, hard }, after = { 0, 0 };
+	pid_t child = fork();
+	int fd = -1, r, status;
+
+	if (!child) {
+		setrlimit(RLIMIT_FSIZE, &limit);
+		r = shm_memfile_create("limited", FILE_BYTES, &fd);
+		getrlimit(RLIMIT_FSIZE, &after);
+		_exit(after.rlim_cur != soft || after.rlim_max != hard ? 255 : -r);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void a_limit_on_file_sizes_is_no_matter_of_memory(void **state)
+{
+	struct rlimit now;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &now), 0);
+	assert_int_equal(create_under(FILE_BYTES / 2, now.rlim_max), 0);
+	assert_int_equal(create_under(FILE_BYTES, FILE_BYTES), 0);
+	assert_int_equal(create_under(FILE_BYTES / 2, FILE_BYTES / 2), ENOMEM);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +259,7 @@ int main(void)
 		B(a_kick_wakes_whoever_there_is),
 		B(a_sleep_ends_by_change_and_by_time),
 		B(only_the_sort_meant_wakes),
+		cmocka_unit_test(a_limit_on_file_sizes_is_no_matter_of_memory),
 	};
 
 	return harness_run(tests);
