@@ -95,7 +95,7 @@ void engine_cq_destroy(struct engine_cq *cq)
 
 int engine_cq_resize(struct engine_cq *cq, uint32_t cqe)
 {
-	struct full_ring full = { NULL };
+	struct full_ring full = { .entries = NULL };
 	int r = -EINVAL;
 
 	/* What has arrived counts, though no poll has looked at it yet. */
