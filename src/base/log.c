@@ -15,7 +15,8 @@ static int log_default = LOG_LEVEL_NONE;
 
 static int level_from_environment(void)
 {
-	static const char *const names[] = { "none", "error", "warning", "info", "debug" };
+	static const char *const names[] = { "none", "error", "warning", "info",
+					     "debug" };
 	const char *value = getenv("VERBCAST_LOG");
 
 	for (int i = 0; value && i < (int)(sizeof(names) / sizeof(names[0])); i++)

@@ -21,11 +21,12 @@ enum log_level {
 /* Name and default level of a program of ours; libraries never call it. */
 void log_open(const char *program, enum log_level level);
 enum log_level log_level_get(void);
-void log_print(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void log_print(enum log_level level, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
-#define log_at(level, ...)                            \
-	do {                                          \
-		if ((level) <= log_level_get())       \
+#define log_at(level, ...)                             \
+	do {                                           \
+		if ((level) <= log_level_get())        \
 			log_print(level, __VA_ARGS__); \
 	} while (0)
 #define log_error(...)   log_at(LOG_LEVEL_ERROR, __VA_ARGS__)

@@ -22,7 +22,7 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr)
 	const struct hca_device *dev = to_hca_device(ib);
 	const struct hca_limits *l = &dev->limits;
 
-	strcpy(attr->fw_ver, VERBCAST_VERSION);
+	memcpy(attr->fw_ver, VERBCAST_VERSION, sizeof(VERBCAST_VERSION));
 	attr->sys_image_guid = ib->node_guid;
 	attr->max_mr_size = UINT64_MAX;
 	attr->page_size_cap = PAGE_SIZES;
@@ -134,7 +134,7 @@ static int check_config(const struct hca_device_config *config)
 
 static void take_config(struct hca_device *dev, const struct hca_device_config *config)
 {
-	strcpy(dev->ib.name, config->name);
+	memcpy(dev->ib.name, config->name, strlen(config->name) + 1);
 	dev->ib.ops = device_ops;
 	dev->ib.node_type = RDMA_NODE_IB_CA;
 	dev->ib.node_guid = config->guid;

@@ -29,8 +29,8 @@ uint64_t loop_now_ns(struct loop *loop);
 
 typedef void (*loop_io_fn)(void *arg, unsigned int events);
 /* Level triggered; the descriptor stays the caller's. */
-int loop_io_create(struct loop *loop, int fd, unsigned int events, loop_io_fn fn, void *arg,
-		   struct loop_io **ret);
+int loop_io_create(struct loop *loop, int fd, unsigned int events, loop_io_fn fn,
+		   void *arg, struct loop_io **ret);
 int loop_io_modify(struct loop_io *io, unsigned int events);
 void loop_io_destroy(struct loop_io *io);
 

@@ -25,11 +25,11 @@ struct shm_member_counters {
 static_assert(sizeof(struct shm_member_counters) == 64, "shm layout");
 
 struct shm_qp_counters {
-	_Atomic uint64_t sent;         /* datagrams that left post_send for the fabric */
+	_Atomic uint64_t sent; /* datagrams that left post_send for the fabric */
 	_Atomic uint64_t sent_bytes;
-	_Atomic uint64_t received;     /* completions with payload, unicast and multicast */
+	_Atomic uint64_t received; /* completions with payload, unicast and multicast */
 	_Atomic uint64_t received_bytes;
-	_Atomic uint64_t drops[28];    /* by reason: on send, and unicast on receive */
+	_Atomic uint64_t drops[28]; /* by reason: on send, and unicast on receive */
 };
 static_assert(sizeof(struct shm_qp_counters) == 256, "shm layout");
 

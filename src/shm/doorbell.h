@@ -47,7 +47,7 @@ static_assert(sizeof(struct shm_cursor) == SHM_CACHE_LINE, "shm layout");
 struct shm_doorbell {
 	uint64_t magic;
 	uint32_t layout_version;
-	uint32_t slot;        /* the owner */
+	uint32_t slot; /* the owner */
 	uint32_t incarnation;
 	uint32_t reserved0[11];
 
@@ -86,6 +86,7 @@ void shm_doorbell_kick(struct shm_doorbell *d, uint32_t sender);
 /* Owner: count up `wakes` and wake these sorts of sleepers. */
 void shm_doorbell_wake(struct shm_doorbell *d, uint32_t sleepers);
 /* Owner: sleep as one sort while `wakes` is `seen`. 0, -EINTR, -ETIMEDOUT; -1: no limit. */
-int shm_doorbell_sleep(struct shm_doorbell *d, uint32_t sleeper, uint32_t seen, int timeout_ms);
+int shm_doorbell_sleep(struct shm_doorbell *d, uint32_t sleeper, uint32_t seen,
+		       int timeout_ms);
 
 #endif

@@ -32,7 +32,7 @@
 
 #include "shm/limits.h"
 
-#define SHM_TABLES_MAGIC  0x31424154424356ull /* "VCBTAB1" */
+#define SHM_TABLES_MAGIC   0x31424154424356ull /* "VCBTAB1" */
 #define SHM_LAYOUT_VERSION 1u
 
 #define SHM_NONE UINT32_MAX /* no entry, no port, no slot */
@@ -40,7 +40,8 @@
 enum shm_slot_state {
 	SHM_SLOT_FREE = 0,
 	SHM_SLOT_LIVE = 1,
-	SHM_SLOT_DEAD = 2, /* process gone; its log may still be read, the slot not reused */
+	SHM_SLOT_DEAD =
+		2, /* process gone; its log may still be read, the slot not reused */
 };
 
 /* A process of the site. Identity is slot and incarnation, never a process number. */
@@ -60,9 +61,10 @@ enum shm_gid_type {
 
 struct shm_gid_entry {
 	uint8_t gid[16];
-	_Atomic uint32_t valid; /* 0: empty; else the entry's serial number, never reused */
-	uint32_t type;          /* enum shm_gid_type */
-	uint32_t ifindex;       /* network interface behind it, 0: none */
+	_Atomic uint32_t
+		valid;    /* 0: empty; else the entry's serial number, never reused */
+	uint32_t type;    /* enum shm_gid_type */
+	uint32_t ifindex; /* network interface behind it, 0: none */
 	uint32_t reserved;
 };
 static_assert(sizeof(struct shm_gid_entry) == 32, "shm layout");
@@ -73,13 +75,14 @@ enum shm_link_layer {
 };
 
 enum shm_port_flags {
-	SHM_PORT_NETWORK = 1u << 0, /* others may be behind it, whom no wire reaches yet */
+	SHM_PORT_NETWORK =
+		1u << 0, /* others may be behind it, whom no wire reaches yet */
 };
 
 struct shm_port {
 	uint32_t node;
-	uint32_t device;    /* index in the device list of the site */
-	uint32_t port_num;  /* from 1 */
+	uint32_t device;   /* index in the device list of the site */
+	uint32_t port_num; /* from 1 */
 	uint32_t link_layer;
 	_Atomic uint32_t state;      /* enum ibv_port_state */
 	_Atomic uint32_t active_mtu; /* enum ibv_mtu */
@@ -99,18 +102,18 @@ static_assert(sizeof(struct shm_port) == 64 + 64 + 1024, "shm layout");
 typedef _Atomic uint64_t shm_qp_word;
 static inline uint64_t shm_qp_pack(uint32_t device, uint32_t qpn, uint32_t slot)
 {
-	return 1ull << 63 | (uint64_t)(device & 0x7fff) << 48 | (uint64_t)(qpn & 0xffffff) << 24 |
-	       (slot & 0xffffff);
+	return 1ull << 63 | (uint64_t)(device & 0x7fff) << 48 |
+	       (uint64_t)(qpn & 0xffffff) << 24 | (slot & 0xffffff);
 }
 
 /* A compiled entry: what a datagram that leaves port `ingress` for `mgid` reaches. */
 struct shm_group {
-	uint8_t mgid[16];     /* fixed while linked */
-	uint32_t ingress;     /* index in ports[], fixed while linked */
+	uint8_t mgid[16];      /* fixed while linked */
+	uint32_t ingress;      /* index in ports[], fixed while linked */
 	_Atomic uint32_t next; /* next entry of the bucket, SHM_NONE: last */
 	_Atomic uint64_t generation;
 	_Atomic uint32_t linked; /* 0: the entry is free */
-	uint32_t free_next;   /* writer's: next free entry + 1 */
+	uint32_t free_next;      /* writer's: next free entry + 1 */
 	uint32_t reserved[6];
 	_Atomic uint64_t members[SHM_SLOT_WORDS]; /* a bit a process that has a member */
 };
@@ -122,14 +125,14 @@ struct shm_tables_header {
 	uint32_t layout_version;
 	uint32_t header_bytes;
 	uint64_t file_bytes;
-	uint64_t site_id;            /* random, differs for every life of a site */
+	uint64_t site_id;                   /* random, differs for every life of a site */
 	_Atomic uint64_t groups_generation; /* +1 before and +1 after an entry is linked or
 					     * unlinked: odd while a chain changes */
-	_Atomic uint32_t dead;       /* 1: verbcastd ended this site in order */
-	_Atomic uint32_t qps_generation; /* the same of qps[] */
-	uint32_t groups_free;        /* writer's: first free entry + 1 */
-	uint32_t groups_used;        /* writer's: entries from here on were never used */
-	uint32_t qps_linked;         /* writer's */
+	_Atomic uint32_t dead;              /* 1: verbcastd ended this site in order */
+	_Atomic uint32_t qps_generation;    /* the same of qps[] */
+	uint32_t groups_free;               /* writer's: first free entry + 1 */
+	uint32_t groups_used; /* writer's: entries from here on were never used */
+	uint32_t qps_linked;  /* writer's */
 	_Atomic uint32_t ports_generation;   /* +1 after any change of any port */
 	_Atomic uint32_t devices_generation; /* +1 after a device came or went: what a
 					      * process knows of the list is true while it
@@ -151,7 +154,8 @@ struct shm_tables {
 	struct shm_group groups[SHM_GROUPS_MAX];
 };
 static_assert(offsetof(struct shm_tables, slots) == 4096, "shm layout");
-static_assert(offsetof(struct shm_tables, ports) == 4096 + 64 * SHM_SLOTS_MAX, "shm layout");
+static_assert(offsetof(struct shm_tables, ports) == 4096 + 64 * SHM_SLOTS_MAX,
+	      "shm layout");
 
 /*
  * Reading side; any process. `t` is mapped read-only and `bytes` long.
@@ -161,7 +165,8 @@ static_assert(offsetof(struct shm_tables, ports) == 4096 + 64 * SHM_SLOTS_MAX, "
 int shm_tables_check(const struct shm_tables *t, size_t bytes);
 
 /* The entry for (ingress, mgid), or SHM_NONE. Bounded whatever the file holds. */
-uint32_t shm_group_find(const struct shm_tables *t, uint32_t ingress, const uint8_t mgid[16]);
+uint32_t shm_group_find(const struct shm_tables *t, uint32_t ingress,
+			const uint8_t mgid[16]);
 
 /* Copy the member words of an entry, and the generation they belong to. False: by now
  * the entry is not the one for (ingress, mgid). */

@@ -25,7 +25,7 @@ struct ib_node *ib_node_create(const char *name, u32 index)
 	node = calloc(1, sizeof(*node));
 	if (!node)
 		return NULL;
-	strcpy(node->name, name);
+	memcpy(node->name, name, strlen(name) + 1);
 	node->index = index;
 	list_init(&node->devices);
 	list_init(&node->clients);

@@ -42,7 +42,7 @@ static int socket_connect(const char *path)
 
 	if (strlen(path) >= sizeof(addr.sun_path))
 		return -ENAMETOOLONG;
-	strcpy(addr.sun_path, path);
+	memcpy(addr.sun_path, path, strlen(path) + 1);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
@@ -191,7 +191,7 @@ static int hello(struct uapi_connection *c, const struct uapi_introduction *who,
 	if (who->node && strlen(who->node) >= sizeof(body.node))
 		return -ENAMETOOLONG;
 	if (who->node)
-		strcpy(body.node, who->node);
+		memcpy(body.node, who->node, strlen(who->node) + 1);
 	program_name(body.program, sizeof(body.program));
 	pidfd = syscall(SYS_pidfd_open, getpid(), 0); /* -1 on Linux before 5.3 */
 	call.send_fds = &pidfd;

@@ -4,8 +4,8 @@
 const char *uapi_op_name(unsigned int op)
 {
 	switch (op) {
-#define UAPI_CASE(number, name, request, reply)                                            \
-	case number:                                                                       \
+#define UAPI_CASE(number, name, request, reply) \
+	case number:                            \
 		return #name;
 		UAPI_OPS(UAPI_CASE)
 #undef UAPI_CASE

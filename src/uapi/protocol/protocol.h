@@ -21,17 +21,17 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define UAPI_MAGIC        0x56434354u /* "VCCT" */
-#define UAPI_VERSION      1u
-#define UAPI_MESSAGE_MAX  65536u
-#define UAPI_FDS_MAX      4
+#define UAPI_MAGIC       0x56434354u /* "VCCT" */
+#define UAPI_VERSION     1u
+#define UAPI_MESSAGE_MAX 65536u
+#define UAPI_FDS_MAX     4
 
 struct uapi_header {
-	uint32_t length;  /* header and body, in bytes; equals the message's size */
-	uint16_t op;      /* enum uapi_op */
-	uint16_t fds;     /* descriptors that travel along */
-	uint32_t serial;  /* the reply bears the request's */
-	int32_t status;   /* replies: 0 or a negative errno; requests: 0 */
+	uint32_t length; /* header and body, in bytes; equals the message's size */
+	uint16_t op;     /* enum uapi_op */
+	uint16_t fds;    /* descriptors that travel along */
+	uint32_t serial; /* the reply bears the request's */
+	int32_t status;  /* replies: 0 or a negative errno; requests: 0 */
 };
 static_assert(sizeof(struct uapi_header) == 16, "protocol");
 
@@ -42,44 +42,44 @@ static_assert(sizeof(struct uapi_header) == 16, "protocol");
  *
  *   OP(number, NAME, request, reply)
  */
-#define UAPI_OPS(OP)                                                                  \
-	OP(1, HELLO, uapi_hello, uapi_hello_reply)                                    \
-	OP(2, LEASE, uapi_lease, uapi_none)                                           \
-	OP(3, STATUS, uapi_none, uapi_status_reply)                                   \
-	OP(4, STOP, uapi_none, uapi_none)                                             \
-	OP(5, MAP_PEER, uapi_map_peer, uapi_map_peer_reply)                           \
-	OP(6, PUBLISH_LOG, uapi_none, uapi_none)                                      \
-	OP(7, DRAINED, uapi_drained, uapi_none)                                       \
-	OP(16, QUERY_DEVICE, uapi_query_device, uapi_device)                          \
-	OP(17, OPEN_DEVICE, uapi_open_device, uapi_handle_reply)                      \
-	OP(18, CLOSE_DEVICE, uapi_handle, uapi_none)                                  \
-	OP(19, ALLOC_PD, uapi_handle, uapi_handle_reply)                              \
-	OP(20, DEALLOC_PD, uapi_handle, uapi_none)                                    \
-	OP(21, REG_MR, uapi_reg_mr, uapi_reg_mr_reply)                                \
-	OP(22, REREG_MR, uapi_rereg_mr, uapi_reg_mr_reply)                            \
-	OP(23, DEREG_MR, uapi_handle, uapi_none)                                      \
-	OP(24, CREATE_CQ, uapi_create_cq, uapi_create_cq_reply)                       \
-	OP(25, RESIZE_CQ, uapi_resize_cq, uapi_create_cq_reply)                       \
-	OP(26, DESTROY_CQ, uapi_handle, uapi_none)                                    \
-	OP(27, CREATE_QP, uapi_create_qp, uapi_create_qp_reply)                       \
-	OP(28, MODIFY_QP, uapi_modify_qp, uapi_modify_qp_reply)                       \
-	OP(29, DESTROY_QP, uapi_handle, uapi_none)                                    \
-	OP(30, ATTACH_MCAST, uapi_mcast, uapi_attach_reply)                           \
-	OP(31, DETACH_MCAST, uapi_mcast, uapi_none)                                   \
-	OP(32, CREATE_SRQ, uapi_create_srq, uapi_create_srq_reply)                    \
-	OP(33, MODIFY_SRQ, uapi_modify_srq, uapi_srq_attr)                            \
-	OP(34, QUERY_SRQ, uapi_handle, uapi_srq_attr)                                 \
-	OP(35, DESTROY_SRQ, uapi_handle, uapi_none)                                   \
-	OP(64, CM_CREATE_ID, uapi_cm_create_id, uapi_handle_reply)                    \
-	OP(65, CM_DESTROY_ID, uapi_handle, uapi_none)                                 \
-	OP(66, CM_BIND_ADDR, uapi_cm_addr, uapi_cm_route)                             \
-	OP(67, CM_RESOLVE_ADDR, uapi_cm_resolve_addr, uapi_none)                      \
-	OP(68, CM_RESOLVE_ROUTE, uapi_cm_resolve_route, uapi_none)                    \
-	OP(69, CM_QUERY_ROUTE, uapi_handle, uapi_cm_route)                            \
-	OP(70, CM_JOIN, uapi_cm_join, uapi_handle_reply)                              \
-	OP(71, CM_LEAVE, uapi_handle, uapi_none)                                      \
-	OP(72, CM_INIT_QP_ATTR, uapi_cm_init_qp_attr, uapi_cm_qp_attr)                \
-	OP(73, CM_SET_OPTION, uapi_cm_option, uapi_none)                              \
+#define UAPI_OPS(OP)                                                   \
+	OP(1, HELLO, uapi_hello, uapi_hello_reply)                     \
+	OP(2, LEASE, uapi_lease, uapi_none)                            \
+	OP(3, STATUS, uapi_none, uapi_status_reply)                    \
+	OP(4, STOP, uapi_none, uapi_none)                              \
+	OP(5, MAP_PEER, uapi_map_peer, uapi_map_peer_reply)            \
+	OP(6, PUBLISH_LOG, uapi_none, uapi_none)                       \
+	OP(7, DRAINED, uapi_drained, uapi_none)                        \
+	OP(16, QUERY_DEVICE, uapi_query_device, uapi_device)           \
+	OP(17, OPEN_DEVICE, uapi_open_device, uapi_handle_reply)       \
+	OP(18, CLOSE_DEVICE, uapi_handle, uapi_none)                   \
+	OP(19, ALLOC_PD, uapi_handle, uapi_handle_reply)               \
+	OP(20, DEALLOC_PD, uapi_handle, uapi_none)                     \
+	OP(21, REG_MR, uapi_reg_mr, uapi_reg_mr_reply)                 \
+	OP(22, REREG_MR, uapi_rereg_mr, uapi_reg_mr_reply)             \
+	OP(23, DEREG_MR, uapi_handle, uapi_none)                       \
+	OP(24, CREATE_CQ, uapi_create_cq, uapi_create_cq_reply)        \
+	OP(25, RESIZE_CQ, uapi_resize_cq, uapi_create_cq_reply)        \
+	OP(26, DESTROY_CQ, uapi_handle, uapi_none)                     \
+	OP(27, CREATE_QP, uapi_create_qp, uapi_create_qp_reply)        \
+	OP(28, MODIFY_QP, uapi_modify_qp, uapi_modify_qp_reply)        \
+	OP(29, DESTROY_QP, uapi_handle, uapi_none)                     \
+	OP(30, ATTACH_MCAST, uapi_mcast, uapi_attach_reply)            \
+	OP(31, DETACH_MCAST, uapi_mcast, uapi_none)                    \
+	OP(32, CREATE_SRQ, uapi_create_srq, uapi_create_srq_reply)     \
+	OP(33, MODIFY_SRQ, uapi_modify_srq, uapi_srq_attr)             \
+	OP(34, QUERY_SRQ, uapi_handle, uapi_srq_attr)                  \
+	OP(35, DESTROY_SRQ, uapi_handle, uapi_none)                    \
+	OP(64, CM_CREATE_ID, uapi_cm_create_id, uapi_handle_reply)     \
+	OP(65, CM_DESTROY_ID, uapi_handle, uapi_none)                  \
+	OP(66, CM_BIND_ADDR, uapi_cm_addr, uapi_cm_route)              \
+	OP(67, CM_RESOLVE_ADDR, uapi_cm_resolve_addr, uapi_none)       \
+	OP(68, CM_RESOLVE_ROUTE, uapi_cm_resolve_route, uapi_none)     \
+	OP(69, CM_QUERY_ROUTE, uapi_handle, uapi_cm_route)             \
+	OP(70, CM_JOIN, uapi_cm_join, uapi_handle_reply)               \
+	OP(71, CM_LEAVE, uapi_handle, uapi_none)                       \
+	OP(72, CM_INIT_QP_ATTR, uapi_cm_init_qp_attr, uapi_cm_qp_attr) \
+	OP(73, CM_SET_OPTION, uapi_cm_option, uapi_none)               \
 	OP(74, CM_LISTEN, uapi_cm_listen, uapi_cm_route)
 
 enum uapi_op {
@@ -95,7 +95,8 @@ struct uapi_none {
 /* -- the client's life -------------------------------------------------------------- */
 
 enum uapi_hello_flags {
-	UAPI_HELLO_TOOL = 1u << 0, /* status, stop, lease: no slot, no memory, no events */
+	UAPI_HELLO_TOOL =
+		1u << 0, /* status, stop, lease: no slot, no memory, no events */
 };
 
 /* Descriptor: a pidfd of the sender itself (fds 1; 0 where the kernel has none). */
@@ -104,10 +105,10 @@ struct uapi_hello {
 	uint32_t version;
 	uint32_t layout_version; /* SHM_LAYOUT_VERSION of the client */
 	uint32_t flags;
-	uint32_t pid;            /* as the client sees itself; checked against the socket's */
+	uint32_t pid; /* as the client sees itself; checked against the socket's */
 	uint32_t reserved;
-	char node[64];           /* the node to be on; empty: the site's first */
-	char program[64];        /* for people: /proc/self/comm or the like */
+	char node[64];    /* the node to be on; empty: the site's first */
+	char program[64]; /* for people: /proc/self/comm or the like */
 };
 
 /* Descriptors: [0] event socket, [1] tables (read-only), [2] doorbell, [3] counters;
@@ -118,16 +119,16 @@ struct uapi_hello_reply {
 	uint32_t layout_version;
 	uint32_t slot;
 	uint32_t incarnation;
-	uint32_t devices;        /* number of devices of the client's node, just now */
+	uint32_t devices; /* number of devices of the client's node, just now */
 	uint32_t node;
 	uint64_t tables_bytes;
 	char site[64];
-	char release[32];        /* VERBCAST_VERSION of verbcastd */
+	char release[32]; /* VERBCAST_VERSION of verbcastd */
 };
 
 /* The site lives at least as long as the process behind the pidfd sent along (fds 1). */
 struct uapi_lease {
-	uint32_t flags;          /* 1: `run --private`, the site ends with the process */
+	uint32_t flags; /* 1: `run --private`, the site ends with the process */
 	uint32_t reserved;
 };
 
@@ -176,12 +177,12 @@ struct uapi_query_device {
 /* A device as the client's library presents it. Ports are described by the tables:
  * ports[first_port .. first_port + phys_port_cnt - 1]. */
 struct uapi_device {
-	char name[64];          /* "vroce0" */
-	uint32_t device;        /* number in the site's tables (shm_port.device) */
-	uint32_t first_port;    /* index of port 1 in shm_tables.ports */
-	uint32_t node_type;     /* enum ibv_node_type */
-	uint32_t transport;     /* enum ibv_transport_type */
-	uint64_t node_guid;     /* network order */
+	char name[64];           /* "vroce0" */
+	uint32_t device;         /* number in the site's tables (shm_port.device) */
+	uint32_t first_port;     /* index of port 1 in shm_tables.ports */
+	uint32_t node_type;      /* enum ibv_node_type */
+	uint32_t transport;      /* enum ibv_transport_type */
+	uint64_t node_guid;      /* network order */
 	uint64_t sys_image_guid; /* network order */
 	uint64_t max_mr_size;
 	uint64_t page_size_cap;
@@ -191,19 +192,19 @@ struct uapi_device {
 	uint32_t max_srq, max_srq_wr, max_srq_sge, max_inline;
 	uint32_t device_cap_flags, max_pkeys, local_ca_ack_delay;
 	char fw_ver[64];
-	char netdev[16];        /* name of the interface behind it; empty: none */
-	uint32_t id;            /* what other messages name it by; never used again */
+	char netdev[16]; /* name of the interface behind it; empty: none */
+	uint32_t id;     /* what other messages name it by; never used again */
 	uint32_t reserved;
 };
 
 struct uapi_open_device {
-	uint32_t id;            /* -ENODEV: gone */
+	uint32_t id; /* -ENODEV: gone */
 	uint32_t reserved;
 };
 
 struct uapi_reg_mr {
 	uint32_t pd;
-	uint32_t access;        /* enum ibv_access_flags */
+	uint32_t access; /* enum ibv_access_flags */
 	uint64_t addr;
 	uint64_t length;
 	uint64_t iova;
@@ -211,7 +212,7 @@ struct uapi_reg_mr {
 
 struct uapi_rereg_mr {
 	uint32_t mr;
-	uint32_t flags;         /* enum ibv_rereg_mr_flags */
+	uint32_t flags; /* enum ibv_rereg_mr_flags */
 	struct uapi_reg_mr to;
 };
 
@@ -223,7 +224,7 @@ struct uapi_reg_mr_reply {
 };
 
 struct uapi_create_cq {
-	uint32_t context;       /* handle of OPEN_DEVICE */
+	uint32_t context; /* handle of OPEN_DEVICE */
 	uint32_t cqe;
 	uint32_t vector;
 	uint32_t reserved;
@@ -236,7 +237,7 @@ struct uapi_resize_cq {
 
 struct uapi_create_cq_reply {
 	uint32_t handle;
-	uint32_t cqe;           /* granted, at least what was asked for */
+	uint32_t cqe; /* granted, at least what was asked for */
 };
 
 struct uapi_srq_attr {
@@ -245,7 +246,7 @@ struct uapi_srq_attr {
 
 struct uapi_create_srq {
 	uint32_t pd;
-	uint32_t srq_type;      /* enum ibv_srq_type */
+	uint32_t srq_type;         /* enum ibv_srq_type */
 	struct uapi_srq_attr attr; /* srq_limit: 0 */
 };
 
@@ -259,7 +260,7 @@ struct uapi_create_srq_reply {
  * reached since only the process knows. */
 struct uapi_modify_srq {
 	uint32_t srq;
-	uint32_t mask;          /* enum ibv_srq_attr_mask */
+	uint32_t mask; /* enum ibv_srq_attr_mask */
 	struct uapi_srq_attr attr;
 };
 
@@ -269,8 +270,8 @@ struct uapi_qp_cap {
 
 struct uapi_create_qp {
 	uint32_t pd, send_cq, recv_cq, srq; /* handles; srq 0: none */
-	uint32_t qp_type;       /* enum ibv_qp_type */
-	uint32_t create_flags;  /* enum ibv_qp_create_flags */
+	uint32_t qp_type;                   /* enum ibv_qp_type */
+	uint32_t create_flags;              /* enum ibv_qp_create_flags */
 	uint32_t sq_sig_all;
 	struct uapi_qp_cap cap;
 };
@@ -278,7 +279,7 @@ struct uapi_create_qp {
 struct uapi_create_qp_reply {
 	uint32_t handle;
 	uint32_t qpn;
-	uint32_t counters;      /* index in shm_counters.qps */
+	uint32_t counters; /* index in shm_counters.qps */
 	uint32_t reserved;
 	struct uapi_qp_cap cap; /* granted */
 };
@@ -309,50 +310,50 @@ struct uapi_qp_attr {
 
 struct uapi_modify_qp {
 	uint32_t qp;
-	uint32_t mask;          /* enum ibv_qp_attr_mask */
+	uint32_t mask; /* enum ibv_qp_attr_mask */
 	struct uapi_qp_attr attr;
 };
 
 /* The attributes as they stand after the change: what ibv_query_qp returns. */
 struct uapi_modify_qp_reply {
 	struct uapi_qp_attr attr;
-	uint32_t port_index;    /* in shm_tables.ports; UINT32_MAX before INIT */
+	uint32_t port_index; /* in shm_tables.ports; UINT32_MAX before INIT */
 	uint32_t reserved;
 };
 
 struct uapi_mcast {
 	uint32_t qp;
-	uint16_t lid;           /* host order */
+	uint16_t lid; /* host order */
 	uint16_t reserved;
 	uint8_t gid[16];
 };
 
 struct uapi_attach_reply {
-	uint32_t entry;         /* in shm_tables.groups */
-	uint32_t counters;      /* index in shm_counters.members */
+	uint32_t entry;    /* in shm_tables.groups */
+	uint32_t counters; /* index in shm_counters.members */
 	uint64_t generation;
-	uint32_t again;         /* 1: this pair was attached already, nothing new */
+	uint32_t again; /* 1: this pair was attached already, nothing new */
 	uint32_t reserved;
 };
 
 /* -- rdma_cm ------------------------------------------------------------------------ */
 
 struct uapi_cm_create_id {
-	uint64_t uid;           /* comes back in every event of the id */
-	uint32_t ps;            /* enum rdma_port_space */
-	uint32_t qp_type;       /* enum ibv_qp_type */
+	uint64_t uid;     /* comes back in every event of the id */
+	uint32_t ps;      /* enum rdma_port_space */
+	uint32_t qp_type; /* enum ibv_qp_type */
 };
 
 struct uapi_cm_addr {
 	uint32_t id;
-	uint32_t length;        /* of the address; what the family says */
+	uint32_t length; /* of the address; what the family says */
 	struct sockaddr_storage addr;
 };
 
 struct uapi_cm_resolve_addr {
 	uint32_t id;
 	uint32_t timeout_ms;
-	uint32_t src_length;    /* 0: none given */
+	uint32_t src_length; /* 0: none given */
 	uint32_t dst_length;
 	struct sockaddr_storage src, dst;
 };
@@ -369,14 +370,14 @@ struct uapi_cm_listen {
 
 /* Where an id stands: addresses and, when bound to a device, that device. */
 struct uapi_cm_route {
-	uint32_t bound;         /* 1: device, port_num, sgid and pkey below count */
-	uint32_t device;        /* uapi_device.id */
+	uint32_t bound;  /* 1: device, port_num, sgid and pkey below count */
+	uint32_t device; /* uapi_device.id */
 	uint32_t port_num;
 	uint32_t src_length, dst_length; /* 0: not set */
-	uint32_t pkey;          /* host order */
+	uint32_t pkey;                   /* host order */
 	uint32_t num_paths;
-	uint32_t path_mtu;      /* enum ibv_mtu */
-	uint32_t path_rate;     /* enum ibv_rate */
+	uint32_t path_mtu;  /* enum ibv_mtu */
+	uint32_t path_rate; /* enum ibv_rate */
 	uint32_t hop_limit;
 	uint32_t reserved[2];
 	uint8_t sgid[16], dgid[16];
@@ -388,9 +389,9 @@ enum uapi_cm_join_flags {
 };
 
 struct uapi_cm_join {
-	uint64_t uid;           /* comes back in every event of this membership */
+	uint64_t uid; /* comes back in every event of this membership */
 	uint32_t id;
-	uint32_t flags;         /* enum uapi_cm_join_flags */
+	uint32_t flags; /* enum uapi_cm_join_flags */
 	uint32_t length;
 	uint32_t reserved;
 	struct sockaddr_storage addr;
@@ -398,7 +399,7 @@ struct uapi_cm_join {
 
 struct uapi_cm_init_qp_attr {
 	uint32_t id;
-	uint32_t qp_state;      /* the state wanted */
+	uint32_t qp_state; /* the state wanted */
 };
 
 struct uapi_cm_qp_attr {
@@ -422,23 +423,24 @@ enum uapi_event_op {
 
 struct uapi_cm_event {
 	uint64_t id_uid;
-	uint64_t join_uid;      /* multicast events; else 0 */
-	uint32_t event;         /* enum rdma_cm_event_type */
+	uint64_t join_uid; /* multicast events; else 0 */
+	uint32_t event;    /* enum rdma_cm_event_type */
 	int32_t status;
 	uint32_t qp_num;
 	uint32_t qkey;
-	uint16_t mlid;          /* host order */
+	uint16_t mlid; /* host order */
 	uint16_t private_length;
 	struct uapi_ah_attr ah; /* multicast and UD events */
-	struct uapi_cm_route route; /* ADDR_RESOLVED, ROUTE_RESOLVED: where the id stands now */
+	struct uapi_cm_route
+		route; /* ADDR_RESOLVED, ROUTE_RESOLVED: where the id stands now */
 	uint8_t private_data[256];
 };
 
 struct uapi_async_event {
-	uint32_t event;         /* enum ibv_event_type */
-	uint32_t device;        /* uapi_device.id */
-	uint32_t port_num;      /* port events; else 0 */
-	uint32_t handle;        /* of the QP, CQ or SRQ; else 0 */
+	uint32_t event;    /* enum ibv_event_type */
+	uint32_t device;   /* uapi_device.id */
+	uint32_t port_num; /* port events; else 0 */
+	uint32_t handle;   /* of the QP, CQ or SRQ; else 0 */
 };
 
 const char *uapi_op_name(unsigned int op);

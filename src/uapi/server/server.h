@@ -39,14 +39,16 @@ struct uapi_peer {
 
 struct uapi_site_ops {
 	/* A process says hello. 0; -EUSERS: the site is full. */
-	int (*process_open)(void *arg, struct ib_node *node, pid_t pid, const char *program,
-			    struct uapi_process *ret);
+	int (*process_open)(void *arg, struct ib_node *node, pid_t pid,
+			    const char *program, struct uapi_process *ret);
 	/* It is gone, and all its objects are destroyed. */
 	void (*process_close)(void *arg, uint32_t slot);
-	int (*map_peer)(void *arg, uint32_t asking_slot, uint32_t slot, struct uapi_peer *ret);
+	int (*map_peer)(void *arg, uint32_t asking_slot, uint32_t slot,
+			struct uapi_peer *ret);
 	/* Takes `fd` over on success. */
 	int (*publish_log)(void *arg, uint32_t slot, int fd);
-	int (*drained)(void *arg, uint32_t asking_slot, uint32_t slot, uint32_t incarnation);
+	int (*drained)(void *arg, uint32_t asking_slot, uint32_t slot,
+		       uint32_t incarnation);
 	/* A memory file with the state of the site as JSON. */
 	int (*status)(void *arg, int *ret_fd, uint64_t *ret_bytes);
 	/* Reply first, then end. */
@@ -54,30 +56,31 @@ struct uapi_site_ops {
 	/* Number of processes and leases changed: the daemon's linger timer. `ended_private`:
 	 * the holder of a private site's lease is gone. */
 	void (*presence)(void *arg, unsigned int clients, bool ended_private);
-	struct ib_node *(*find_node)(void *arg, const char *name); /* "": the first; null: none */
+	struct ib_node *(*find_node)(void *arg,
+				     const char *name); /* "": the first; null: none */
 	const char *(*site_name)(void *arg);
 	int (*tables_fd)(void *arg);
 	uint64_t (*tables_bytes)(void *arg);
 };
 
 struct uapi_limits {
-	unsigned int max_clients;             /* processes at once */
-	unsigned int max_objects_per_client;  /* handles of all kinds */
+	unsigned int max_clients;            /* processes at once */
+	unsigned int max_objects_per_client; /* handles of all kinds */
 	unsigned int max_cm_ids_per_client;
 	unsigned int max_joins_per_client;
-	unsigned int hello_timeout_ms;        /* for a caller that says nothing; 0: 10 s */
+	unsigned int hello_timeout_ms; /* for a caller that says nothing; 0: 10 s */
 };
 
 struct uapi_server_config {
 	struct loop *loop;
-	int listen_fd;                /* bound, listening seqpacket socket; taken over */
+	int listen_fd; /* bound, listening seqpacket socket; taken over */
 	const struct uapi_site_ops *ops;
 	void *arg;
 	struct uapi_limits limits;
-	uid_t uid;                    /* who may connect: this user, root ... */
-	gid_t gid;                    /* ... and this group, if not (gid_t)-1 */
-	bool ipv6_multicast;          /* rdma_cm joins IPv6 groups on RoCE v2 (Linux does not) */
-	uint32_t layout_version;      /* SHM_LAYOUT_VERSION of the site's memory */
+	uid_t uid;           /* who may connect: this user, root ... */
+	gid_t gid;           /* ... and this group, if not (gid_t)-1 */
+	bool ipv6_multicast; /* rdma_cm joins IPv6 groups on RoCE v2 (Linux does not) */
+	uint32_t layout_version; /* SHM_LAYOUT_VERSION of the site's memory */
 };
 
 int uapi_server_create(const struct uapi_server_config *config, struct uapi_server **ret);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core_verbs/fake_device.h"
+#include "unit/core_verbs/fake_device.h"
 #include "harness/harness.h"
 #include "uapi/server/command_priv.h"
 
