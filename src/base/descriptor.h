@@ -24,7 +24,14 @@ struct descriptor {
 		.fd = -1 \
 	}
 
-/* Take over `fd`, which may be -1. */
+/*
+ * In a program that was started without a standard descriptor the next one gets its
+ * number, and with it what the program says or reads there. Takes over `fd`, which may be
+ * -1, and gives it back under a number behind these; -1 and errno: there is none.
+ */
+int descriptor_behind_standard(int fd);
+
+/* Take over `fd`, which may be -1, behind the standard ones. */
 void descriptor_hold(struct descriptor *d, int fd);
 /* Does the number still stand for what was held? */
 bool descriptor_is_ours(const struct descriptor *d);

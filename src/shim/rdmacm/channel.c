@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "cm.h"
 
 struct cm_channel *cm_channel_of(struct rdma_event_channel *channel)
@@ -30,7 +31,8 @@ int cm_channel_create(struct cm_channel **ret)
 
 	if (!ch)
 		return -ENOMEM;
-	ch->channel.fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+	ch->channel.fd =
+		descriptor_behind_standard(eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE));
 	if (ch->channel.fd < 0) {
 		free(ch);
 		return -errno;

@@ -14,6 +14,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "shim/export.h"
 #include "context.h"
 #include "cq.h"
@@ -27,7 +28,7 @@ struct async_event {
 
 int async_init(struct async_queue *q)
 {
-	q->fd = eventfd(0, EFD_CLOEXEC);
+	q->fd = descriptor_behind_standard(eventfd(0, EFD_CLOEXEC));
 	if (q->fd < 0)
 		return -errno;
 	pthread_mutex_init(&q->lock, NULL);

@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "shim/export.h"
 #include "channel.h"
 #include "context.h"
@@ -25,7 +26,7 @@ VC_EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *c
 	ch = calloc(1, sizeof(*ch));
 	if (!ch)
 		return null_errno(-ENOMEM);
-	ch->ibv.fd = eventfd(0, EFD_CLOEXEC);
+	ch->ibv.fd = descriptor_behind_standard(eventfd(0, EFD_CLOEXEC));
 	if (ch->ibv.fd < 0) {
 		free(ch);
 		return NULL;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "shim/export.h"
 #include "context.h"
 
@@ -128,6 +129,7 @@ static int context_create(struct process *p, struct verbs_device *d,
 	if (r < 0)
 		goto free_context;
 	cmd_fd = fcntl(uapi_connection_fd(p->connection), F_DUPFD_CLOEXEC, 0);
+	cmd_fd = descriptor_behind_standard(cmd_fd);
 	if (cmd_fd < 0) {
 		r = -errno;
 		goto fini_async;

@@ -242,6 +242,10 @@ int uapi_connection_open(const struct uapi_introduction *who,
 		goto free_connection;
 	}
 	descriptor_hold(&c->control, fd);
+	if (c->control.fd < 0) {
+		r = -EMFILE;
+		goto free_connection;
+	}
 	r = hello(c, who, ret_welcome);
 	if (r < 0)
 		goto close_socket;
