@@ -23,7 +23,7 @@ left()
 	[ "$(group_members $group "select(.pid == $1) | .state")" = left ]
 }
 
-start survivor mckey -m $group -b 127.0.0.1 -C 16000
+start survivor mckey -m $group -b 127.0.0.1 -C 8000
 start victim $member -m $group -r 16000 -S 100
 survivor=$(pid survivor) victim=$(pid victim)
 wait_for 10 'both are members' members_are $group 2
@@ -36,18 +36,19 @@ killed victim
 wait_for 5 'the dead receiver has left' left "$victim"
 at_least "$victim" 100 || fail 'what the dead receiver got is forgotten'
 before=$(delivered $group "$survivor")
-wait_for 10 'the survivor goes on' at_least "$survivor" $((before + 100))
+wait_for 20 'the survivor goes on' at_least "$survivor" $((before + 100))
 
 say 'a sender dies'
 killed sender
 wait_for 5 'the dead sender has left' left "$sender"
 have=$(delivered $group "$survivor")
-[ "$have" -lt 16000 ] || fail 'the sender died too late to show anything'
-start next mckey -m $group -b 127.0.0.1 -s -C 16000
-ended next 30
-ended survivor 30
+[ "$have" -lt 8000 ] || fail 'the sender died too late to show anything'
+# At a pace that needs no promise: on a busy machine 8000 in one go may overtake somebody.
+start next $member -m $group -s 9000 -S 100 -i 500
+ended survivor 60
+killed next
 quiet survivor next
-[ "$(delivered $group "$survivor")" = 16000 ] || fail 'the survivor has not got 16000'
+[ "$(delivered $group "$survivor")" = 8000 ] || fail 'the survivor has not got 8000'
 
 say 'a parent dies whose child keeps every descriptor'
 group=239.1.8.2
