@@ -18,9 +18,9 @@ set -u
 
 site_scale=${VERBCAST_SCALE:-check}
 # Waiting is for events, so a limit may be wide: it is reached only by a failure.
-site_slow=1
+site_slow=3
 case ${VERBCAST_SANITIZE:-} in
-*address* | *thread*) site_slow=4 ;;
+*address* | *thread*) site_slow=6 ;;
 esac
 unset VERBCAST_LOG VERBCAST_SITE LD_PRELOAD LD_LIBRARY_PATH
 export LC_ALL=C
