@@ -124,7 +124,6 @@ static void the_address_of_the_event_works(void)
 			 .max_inline_data = CLIENT_BYTES },
 	};
 	struct ibv_mr *mr;
-	struct ibv_wc wc;
 
 	memset(sent, 'e', sizeof(sent));
 	CHECK(!rdma_create_qp(id, NULL, &qp));
@@ -139,9 +138,8 @@ static void the_address_of_the_event_works(void)
 	send.wr.ud.remote_qkey = event->param.ud.qkey;
 	CHECK(!rdma_ack_cm_event(event));
 	CHECK(!ibv_post_send(id->qp, &send, &bad_send));
-	while (!ibv_poll_cq(id->recv_cq, 1, &wc))
-		client_pause();
-	CHECK(wc.status == IBV_WC_SUCCESS && !memcmp(memory + CLIENT_GRH, sent, 64));
+	CHECK(client_poll(id->recv_cq).status == IBV_WC_SUCCESS);
+	CHECK(!memcmp(memory + CLIENT_GRH, sent, 64));
 	CHECK(memory[20] == 0x45 && memory[21] == tos && memory[28] == 64);
 	CHECK(!ibv_destroy_ah(send.wr.ud.ah) && !ibv_dereg_mr(mr));
 	rdma_destroy_qp(id);

@@ -215,7 +215,6 @@ void client_post_recvs(struct client_qp *q, unsigned int n)
 
 void client_send(struct client_qp *q, struct ibv_ah *ah, uint32_t qpn, char byte)
 {
-	uint64_t end = client_now_ms() + CLIENT_LONG_MS;
 	struct ibv_sge sge = { .addr = (uintptr_t)buffer(q, q->depth),
 			       .length = CLIENT_BYTES,
 			       .lkey = q->mr->lkey };
@@ -226,14 +225,10 @@ void client_send(struct client_qp *q, struct ibv_ah *ah, uint32_t qpn, char byte
 		.send_flags = IBV_SEND_SIGNALED,
 		.wr.ud = { .ah = ah, .remote_qpn = qpn, .remote_qkey = CLIENT_QKEY },
 	};
-	struct ibv_wc wc;
-	int n;
 
 	memset(buffer(q, q->depth), byte, CLIENT_BYTES);
 	CHECK(!(errno = ibv_post_send(q->qp, &wr, &bad)));
-	while (!(n = ibv_poll_cq(q->send_cq, 1, &wc)))
-		CHECK(client_now_ms() < end);
-	CHECK(n == 1 && wc.status == IBV_WC_SUCCESS);
+	CHECK(client_poll(q->send_cq).status == IBV_WC_SUCCESS);
 }
 
 void client_cast(struct client_qp *q, struct ibv_ah *ah, char byte)
@@ -241,15 +236,23 @@ void client_cast(struct client_qp *q, struct ibv_ah *ah, char byte)
 	client_send(q, ah, 0xffffff, byte);
 }
 
-struct ibv_wc client_wait(struct client_qp *q)
+struct ibv_wc client_poll(struct ibv_cq *cq)
 {
 	uint64_t end = client_now_ms() + CLIENT_LONG_MS;
 	struct ibv_wc wc;
 	int n;
 
-	while (!(n = ibv_poll_cq(q->cq, 1, &wc)))
+	while (!(n = ibv_poll_cq(cq, 1, &wc)))
 		CHECK(client_now_ms() < end);
-	CHECK(n == 1 && wc.status == IBV_WC_SUCCESS && wc.opcode == IBV_WC_RECV);
+	CHECK(n == 1);
+	return wc;
+}
+
+struct ibv_wc client_wait(struct client_qp *q)
+{
+	struct ibv_wc wc = client_poll(q->cq);
+
+	CHECK(wc.status == IBV_WC_SUCCESS && wc.opcode == IBV_WC_RECV);
 	CHECK(wc.qp_num == q->qp->qp_num && wc.wr_id < q->depth);
 	return wc;
 }

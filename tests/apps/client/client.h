@@ -104,6 +104,8 @@ void client_post_recvs(struct client_qp *q, unsigned int n);
 void client_send(struct client_qp *q, struct ibv_ah *ah, uint32_t qpn, char byte);
 /* To a group. */
 void client_cast(struct client_qp *q, struct ibv_ah *ah, char byte);
+/* The next completion of a queue, waited for; good or bad. */
+struct ibv_wc client_poll(struct ibv_cq *cq);
 /* The next completion of the receive side, waited for; it must be a good one. */
 struct ibv_wc client_wait(struct client_qp *q);
 /* Nothing is there. What could still come has come: local delivery happens in poll. */
