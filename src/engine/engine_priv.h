@@ -299,6 +299,7 @@ struct receiver {
 	uint32_t distrust;        /* good looks it takes to be waited for again */
 	uint32_t good_looks;
 	bool clear;   /* has read all that was for it, when last looked at */
+	bool follows; /* has published a cursor for our log */
 	bool lagging; /* not waited for */
 	bool kicked;  /* and has not moved since */
 };

@@ -26,6 +26,7 @@
 #define GRACE_NS     10000000u  /* of time that we ran or slept by our own wish */
 #define BUSY_NS      60000000u  /* the same, with what others ran on our CPU */
 #define PATIENCE_NS  200000000u /* with progress, but never enough of it */
+#define FIRST_TIMES  10u        /* as long, for one that must ask verbcastd for our log */
 #define TICK_NS      250000u    /* longer between two looks: the CPU went to others */
 #define QUICK_NS     20000u     /* a yield of less found nobody */
 #define YIELDS       16u        /* looks that merely yield */
@@ -48,7 +49,7 @@ static uint64_t place_of(const struct tx *tx, uint64_t p)
 }
 
 /* How far the receiver has read, as far as we may believe it. */
-static uint64_t position_of(const struct engine *e, const struct receiver *r)
+static uint64_t position_of(const struct engine *e, struct receiver *r)
 {
 	uint64_t p = r->first;
 
@@ -116,13 +117,15 @@ static void condemn(struct receiver *r)
  */
 static void stall(struct receiver *r, bool moved, const struct need *need)
 {
+	const uint64_t times = r->follows ? 1 : FIRST_TIMES;
+
 	if (moved)
 		r->stalled_ns = r->stalled_busy_ns = 0;
 	r->stalled_ns += smaller(need->passed_ns, TICK_NS);
 	r->stalled_busy_ns += need->passed_ns;
 	r->waited_ns += need->passed_ns;
-	if (r->stalled_ns >= GRACE_NS || r->stalled_busy_ns >= BUSY_NS ||
-	    r->waited_ns >= PATIENCE_NS)
+	if (r->stalled_ns >= GRACE_NS * times || r->stalled_busy_ns >= BUSY_NS * times ||
+	    r->waited_ns >= PATIENCE_NS * times)
 		condemn(r);
 }
 

@@ -82,10 +82,24 @@ static void send_flood(uint32_t count, uint32_t bytes)
 		assert_int_equal(world_send_number(&sender, &ah, i, bytes), 0);
 }
 
-/* A process of the site that has an engine's memory and no engine: it stands still. */
+/* A process of the site that has an engine's memory and no engine: it followed alice's log
+ * once, and stands still. */
 static void freeze(struct world_process *p, unsigned int group)
 {
 	shm_group_set(world.tables, world_group(&world, group), p->slot);
+	atomic_store(&p->doorbell->cursors[alice->slot].incarnation, alice->incarnation);
+}
+
+static void one_that_never_came_is_given_time_to(void **state)
+{
+	struct world_process *frozen = world_start(&world, 3);
+	uint64_t start = clock_now_ns();
+
+	freeze(frozen, 1);
+	atomic_store(&frozen->doorbell->cursors[alice->slot].incarnation, 0);
+	send_flood(5000, 64);
+	assert_true(clock_now_ns() - start >= 100000000);
+	assert_true(alice->engine->tx.receivers[3]->lagging);
 }
 
 static void a_stopped_receiver_costs_one_grace(void **state)
@@ -209,6 +223,7 @@ int main(void)
 		T(a_receiver_that_sleeps_loses_nothing),
 		T(a_log_with_room_needs_nobody_to_drain),
 		T(a_stopped_receiver_costs_one_grace),
+		T(one_that_never_came_is_given_time_to),
 		T(one_that_caught_up_is_waited_for_again),
 		T(others_lose_nothing_to_a_stopped_one),
 		T(what_a_lagging_receiver_lost_is_counted),

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// ctest: TIMEOUT 300
+/*
+ * Nobody dies of another's death, and nobody waits for one that stands still: processes
+ * that are killed at random instants, and stopped, among others that talk on.
+ */
+#include "processes.h"
+
+#define GROUP      1u
+#define STEADY     1u /* slot of a sender that lives */
+#define RECEIVERS  3u
+#define RECEIVER_0 2u  /* slots of receivers that live */
+#define VICTIM_0   10u /* slots of those that die, one after another */
+#define VICTIMS    8u
+#define DEPTH      6000u /* receives of those that live: more than a log holds */
+
+static struct site site;
+
+static int set_up(void **state)
+{
+	site_open(&site);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	site_close(&site);
+	return 0;
+}
+
+/* -- what children do ------------------------------------------------------------------ */
+
+static uint32_t random_from(uint32_t *x)
+{
+	*x = *x * 1664525u + 1013904223u;
+	return *x >> 8;
+}
+
+/* A datagram tells its number, and by that its length and contents. */
+static uint32_t length_of(uint32_t number)
+{
+	uint32_t x = number;
+
+	return 4 + random_from(&x) % (number % 4 ? 120 : 4000);
+}
+
+static void send_numbers(uint32_t count)
+{
+	struct engine_verbs_ah ah;
+
+	world_group_ah(self.process, GROUP, &ah);
+	for (uint32_t i = 0; i < count && !atomic_load(&self.results->stop); i++) {
+		if (world_send_number(&self.qp, &ah, i, length_of(i)))
+			_exit(6);
+		atomic_fetch_add(&self.results->sent[self.slot], 1);
+	}
+}
+
+static void victim_main(void)
+{
+	child_attach(GROUP);
+	atomic_fetch_add(&self.results->ready[self.slot], 1);
+	send_numbers(UINT32_MAX);
+	for (;;)
+		pause();
+}
+
+/* Behind its receivers in the queue for a CPU: that they get none for longer than the
+ * grace is not what is tried here. */
+static void be_modest(void)
+{
+	if (nice(15) < 0)
+		_exit(7);
+}
+
+static void steady_main(void)
+{
+	be_modest();
+	atomic_fetch_add(&self.results->ready[self.slot], 1);
+	while (!atomic_load(&self.results->stop)) {
+		send_numbers(1);
+		usleep(100);
+	}
+	for (;;)
+		pause();
+}
+
+static void tell_drops(void)
+{
+	const struct shm_member_counters *m = &self.process->counters->members[0];
+	uint64_t others = 0;
+
+	for (int i = 0; i < DROP_MEMBER_REASONS; i++)
+		if (i != DROP_LAGGED)
+			others += atomic_load(&m->drops[i]);
+	atomic_store(&self.results->lagged[self.slot],
+		     atomic_load(&m->drops[DROP_LAGGED]));
+	atomic_store(&self.results->other_drops[self.slot], others);
+}
+
+static void check(const struct ibv_wc *wc)
+{
+	const uint8_t *payload = world_buffer(&self.qp, wc->wr_id) + 40;
+	uint32_t number;
+
+	memcpy(&number, payload, 4);
+	if (wc->status != IBV_WC_SUCCESS || wc->byte_len != 40 + length_of(number) ||
+	    (wc->src_qp != 0x100 + STEADY &&
+	     !world_filled(payload, number, length_of(number))))
+		atomic_fetch_add(&self.results->wrong[self.slot], 1);
+	if (wc->src_qp == 0x100 + STEADY)
+		atomic_fetch_add(&self.results->received[self.slot], 1);
+}
+
+static void receiver_main(void)
+{
+	child_attach(GROUP);
+	atomic_fetch_add(&self.results->ready[self.slot], 1);
+	for (;;) {
+		struct ibv_wc wc[16];
+		int n = world_poll(&self.qp, 16, wc);
+
+		for (int i = 0; i < n; i++)
+			check(&wc[i]);
+		if (n)
+			world_post_recv(&self.qp, (uint32_t)n);
+		else
+			harness_pause();
+		tell_drops();
+	}
+}
+
+/* -- senders that are killed ------------------------------------------------------------ */
+
+static void start_receivers(uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		site_fork(&site, RECEIVER_0 + i, receiver_main, DEPTH);
+	for (uint32_t i = 0; i < n; i++)
+		harness_until(atomic_load(&site.results->ready[RECEIVER_0 + i]), 20000,
+			      harness_pause());
+}
+
+/* Wait for the victim's first datagrams, then a random while, and end it. */
+static void kill_one(uint32_t slot, uint32_t *x)
+{
+	uint32_t before = atomic_load(&site.results->ready[slot]);
+	uint32_t while_ns = random_from(x) % 3000000;
+	uint64_t end;
+
+	harness_until(site_drained(&site, slot), 20000, harness_pause());
+	site_fork(&site, slot, victim_main, 64);
+	harness_until(atomic_load(&site.results->ready[slot]) != before, 20000,
+		      harness_pause());
+	end = clock_now_ns() + while_ns;
+	while (clock_now_ns() < end)
+		harness_pause();
+	site_end(&site, slot, SIGKILL);
+}
+
+/* What became of the steady sender's datagrams at a receiver. */
+static uint64_t accounted(uint32_t slot)
+{
+	return atomic_load(&site.results->received[slot]) +
+	       atomic_load(&site.results->lagged[slot]) +
+	       atomic_load(&site.results->other_drops[slot]);
+}
+
+static void expect_unhurt(uint32_t slot)
+{
+	harness_until(accounted(slot) >= atomic_load(&site.results->sent[STEADY]), 20000,
+		      harness_pause());
+	assert_int_equal(atomic_load(&site.results->wrong[slot]), 0);
+	assert_int_equal(atomic_load(&site.results->received[slot]),
+			 atomic_load(&site.results->sent[STEADY]));
+}
+
+static void senders_that_are_killed_hurt_nobody(void **state)
+{
+	unsigned int kills = harness_count(24, 20000);
+	uint32_t x = 1;
+
+	start_receivers(RECEIVERS);
+	site_fork(&site, STEADY, steady_main, 1);
+	for (unsigned int i = 0; i < kills; i++)
+		kill_one(VICTIM_0 + i % VICTIMS, &x);
+	atomic_store(&site.results->stop, 1);
+	for (uint32_t i = 0; i < RECEIVERS; i++)
+		expect_unhurt(RECEIVER_0 + i);
+}
+
+/* -- receivers that are stopped --------------------------------------------------------- */
+
+static void flood_main(void)
+{
+	be_modest();
+	atomic_fetch_add(&self.results->ready[self.slot], 1);
+	send_numbers(1);
+	for (uint32_t i = 0; i < RECEIVERS; i++)
+		while (!atomic_load(&self.results->received[RECEIVER_0 + i]))
+			harness_pause();
+	send_numbers(UINT32_MAX);
+	for (;;)
+		pause();
+}
+
+static void while_it_grows(_Atomic uint64_t *count, uint64_t by)
+{
+	uint64_t before = atomic_load(count);
+
+	harness_until(atomic_load(count) >= before + by, 60000, harness_pause());
+}
+
+/* The steady sender floods; one of three receivers stands still for several laps. */
+static void a_stopped_receiver_loses_alone_and_knows_how_much(void **state)
+{
+	const uint32_t stopped = RECEIVER_0 + 1;
+	pid_t pid;
+
+	start_receivers(RECEIVERS);
+	pid = site.children[stopped].pid;
+	site_fork(&site, STEADY, flood_main, 1);
+	while_it_grows(&site.results->sent[STEADY], 1000);
+	kill(pid, SIGSTOP);
+	while_it_grows(&site.results->sent[STEADY], 20000);
+	kill(pid, SIGCONT);
+	while_it_grows(&site.results->received[stopped], 1000);
+	atomic_store(&site.results->stop, 1);
+	for (uint32_t i = 0; i < RECEIVERS; i++) {
+		uint32_t slot = RECEIVER_0 + i;
+		_Atomic uint64_t *lagged = &site.results->lagged[slot];
+
+		harness_until(accounted(slot) >= atomic_load(&site.results->sent[STEADY]),
+			      20000, harness_pause());
+		assert_int_equal(accounted(slot),
+				 atomic_load(&site.results->sent[STEADY]));
+		assert_int_equal(atomic_load(&site.results->wrong[slot]), 0);
+		if (slot == stopped)
+			assert_true(atomic_load(lagged) > 0);
+		else
+			assert_int_equal(atomic_load(lagged), 0);
+	}
+}
+
+static void receivers_that_are_killed_hurt_nobody(void **state)
+{
+	unsigned int kills = harness_count(10, 2000);
+	uint32_t x = 2;
+
+	start_receivers(RECEIVERS);
+	site_fork(&site, STEADY, steady_main, 1);
+	for (unsigned int i = 0; i < kills; i++) {
+		uint32_t slot = VICTIM_0 + i % VICTIMS, before;
+
+		before = atomic_load(&site.results->ready[slot]);
+		harness_until(site_drained(&site, slot), 20000, harness_pause());
+		site_fork(&site, slot, receiver_main, 64);
+		harness_until(atomic_load(&site.results->ready[slot]) != before, 20000,
+			      harness_pause());
+		while_it_grows(&site.results->sent[STEADY], 1 + random_from(&x) % 8);
+		site_end(&site, slot, SIGKILL);
+	}
+	atomic_store(&site.results->stop, 1);
+	for (uint32_t i = 0; i < RECEIVERS; i++)
+		expect_unhurt(RECEIVER_0 + i);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(senders_that_are_killed_hurt_nobody),
+		T(receivers_that_are_killed_hurt_nobody),
+		T(a_stopped_receiver_loses_alone_and_knows_how_much),
+	};
+
+	return harness_run(tests);
+}
