@@ -394,7 +394,6 @@ static void verbs_close(struct endpoint *e)
 const struct transport transport_verbs = {
 	.name = "verbs",
 	.what = "UD multicast by libibverbs",
-	.lossless = true,
 	.open = verbs_open,
 	.send = verbs_send,
 	.receive = verbs_receive,
@@ -405,7 +404,6 @@ const struct transport transport_verbs = {
 const struct transport transport_verbs_poll = {
 	.name = "verbs-poll",
 	.what = "the same, asleep in poll(2) instead of ibv_get_cq_event",
-	.lossless = true,
 	.open = verbs_poll_open,
 	.send = verbs_send,
 	.receive = verbs_receive,
