@@ -79,7 +79,7 @@ static void steady_main(void)
 	atomic_fetch_add(&self.results->ready[self.slot], 1);
 	while (!atomic_load(&self.results->stop)) {
 		send_numbers(1);
-		usleep(100);
+		harness_pause();
 	}
 	for (;;)
 		pause();

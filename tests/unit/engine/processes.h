@@ -402,27 +402,35 @@ static inline void child_start(struct site *s, uint32_t slot, int socket, uint32
 	world_post_recv(&self.qp, depth);
 }
 
-/* Fork a process of the site that runs `main`, which never returns. */
-static inline pid_t site_fork(struct site *s, uint32_t slot, void (*child_main)(void),
-			      uint32_t depth)
+/* Under the lock: the memory of a new process. */
+static inline void site_prepare(struct site *s, uint32_t slot)
 {
 	struct child *c = &s->children[slot];
 	uint32_t incarnation = c->incarnation + 1;
-	int sockets[2];
-	pid_t pid;
 
-	pthread_mutex_lock(&s->lock);
 	child_forget(c);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets),
-			 0);
-	*c = (struct child){ .socket = sockets[0],
-			     .incarnation = incarnation,
-			     .log_fd = -1 };
+	*c = (struct child){ .socket = -1, .incarnation = incarnation, .log_fd = -1 };
 	assert_int_equal(shm_doorbell_create(slot, incarnation, &c->doorbell_fd), 0);
 	assert_int_equal(shm_doorbell_map(c->doorbell_fd, &c->doorbell), 0);
 	assert_int_equal(shm_counters_create(slot, &c->counters_fd), 0);
 	atomic_store(&s->tables->slots[slot].incarnation, incarnation);
 	atomic_store(&s->tables->slots[slot].state, SHM_SLOT_LIVE);
+	c->alive = true;
+}
+
+/* Fork a process of the site that runs `child_main`, which need not return. */
+static inline pid_t site_fork(struct site *s, uint32_t slot, void (*child_main)(void),
+			      uint32_t depth)
+{
+	struct child *c = &s->children[slot];
+	int sockets[2];
+	pid_t pid;
+
+	pthread_mutex_lock(&s->lock);
+	site_prepare(s, slot);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets),
+			 0);
+	c->socket = sockets[0];
 	pid = fork();
 	if (!pid) {
 		child_start(s, slot, sockets[1], depth);
@@ -431,7 +439,6 @@ static inline pid_t site_fork(struct site *s, uint32_t slot, void (*child_main)(
 	}
 	assert_true(pid > 0);
 	c->pid = pid;
-	c->alive = true;
 	close(sockets[1]);
 	pthread_mutex_unlock(&s->lock);
 	return pid;
