@@ -3,6 +3,8 @@
  * Completion queues, receive queues, memory regions, states of queue pairs, and the ends
  * of an engine.
  */
+#include <sys/wait.h>
+
 #include "world.h"
 
 static struct world world;
@@ -276,6 +278,26 @@ static void when_the_daemon_is_gone_all_is_flushed_and_refused(void **state)
 	assert_int_equal(world_post_recv(&qp, 1), ENODEV);
 }
 
+/* The shared memory is not there, the helper does not run, other threads may have been
+ * anywhere: the child only lets go. */
+static void a_forked_child_lets_go_of_the_engine(void **state)
+{
+	struct ibv_wc wc;
+	int status;
+	pid_t pid;
+
+	world_post_recv(&qp, 1);
+	world_send(&qp, &ah, 8); /* there is a log */
+	pid = fork();
+	if (!pid) {
+		engine_abandon(alice->engine);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(world_poll(&qp, 1, &wc), 1);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -293,6 +315,7 @@ int main(void)
 		T(a_thousand_regions_are_all_found_and_removed),
 		T(attaching_twice_is_told),
 		T(other_transports_are_refused),
+		T(a_forked_child_lets_go_of_the_engine),
 		T(when_the_daemon_is_gone_all_is_flushed_and_refused),
 	};
 
