@@ -136,6 +136,17 @@ void senders_collect(struct engine *e)
 	}
 }
 
+/* The bit of a log that is silent, or not followed yet, set between our clearing of it and
+ * the flag: its sender saw nobody asleep, and the active logs do not show it. */
+static bool any_rang_meanwhile(const struct engine *e)
+{
+	for (uint32_t w = 0; w < SHM_SLOT_WORDS; w++)
+		if (atomic_load_explicit(&e->doorbell->words[w], memory_order_relaxed) &
+		    ~e->rx.active_bits[w])
+			return true;
+	return false;
+}
+
 /* Every word, whatever the one above says: its ringer may have died in between. */
 bool engine_sleep_prepare(struct engine *e, uint32_t sleeper)
 {
@@ -154,7 +165,7 @@ bool engine_sleep_prepare(struct engine *e, uint32_t sleeper)
 	for (uint32_t i = 0; i < rx->active_count; i++)
 		if (sender_has_news(rx->active[i]))
 			return true;
-	return rx->errands;
+	return rx->errands || any_rang_meanwhile(e);
 }
 
 /* D2 for one log: clear the bit, full barrier, look once more. */
