@@ -52,6 +52,7 @@ daemon=$(site_daemon)
 if [ -n "$second" ]; then
 	say 'another user in the same group, on the same machine'
 	as "$second"
+	start hold sleep 1000 # his site, while it is looked at
 	start other mckey -m 239.1.10.1 -b 127.0.0.1 -s -C 5 -S 4096
 	ended other 20
 	quiet other
@@ -63,6 +64,7 @@ if [ -n "$second" ]; then
 	[ -s "$site_work/look.err" ] || fail 'he is refused without a word'
 	timeout 20 "$VERBCAST" stop || fail "verbcast stop of the second user"
 	wait_for 10 'his verbcastd is gone' process_gone "$other_daemon"
+	killed hold TERM
 	as "$first"
 	[ -z "$(delivered 239.1.10.1 "$r1" | grep -vx 0)" ] || fail 'two users have met'
 fi

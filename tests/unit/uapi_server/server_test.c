@@ -438,6 +438,7 @@ static pid_t fork_client(bool lease, bool with_grandchild)
 		int fd = call_in(), pidfd = pidfd_open_process(getpid());
 		struct uapi_lease l = { .flags = 1 };
 
+		setpgid(0, 0); /* before there is a grandchild, which is to be in it */
 		send_op(fd, UAPI_HELLO, &h, sizeof(h), &pidfd, 1);
 		if (lease) {
 			send_op(fd, UAPI_LEASE, &l, sizeof(l), &pidfd, 1);
@@ -451,7 +452,6 @@ static pid_t fork_client(bool lease, bool with_grandchild)
 		for (;;)
 			pause();
 	}
-	setpgid(child, child);
 	close(ready[1]);
 	harness_until(read(ready[0], &c, 1) == 1, 5000, harness_pause());
 	close(ready[0]);
