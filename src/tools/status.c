@@ -14,6 +14,7 @@
 #include "site/link.h"
 #include "site/start.h"
 #include "tools/command.h"
+#include "tools/running_site.h"
 #include "tools/status_text.h"
 
 static const char *site = "default";
@@ -61,23 +62,10 @@ static int status_main(int argc, char **argv)
 {
 	struct site_paths p;
 	struct site_link l;
-	int status, at, r;
+	int status, r;
 
-	at = command_parse(&status_command, argc, argv, &status);
-	if (at < 0)
+	if (!running_site_open(&status_command, argc, argv, &site, &p, &l, &r, &status))
 		return status;
-	if (at < argc)
-		return command_misuse(&status_command, "'%s' is one word too many",
-				      argv[at]);
-	r = site_paths_init(&p, site, false);
-	if (r < 0 && r != -ENOENT)
-		return EXIT_USAGE;
-	if (!r)
-		r = site_link_open(&l, &p, "");
-	if (site_link_nobody(r)) {
-		log_error("no verbcastd runs on site %s", site);
-		return EXIT_NO_SITE;
-	}
 	if (r < 0) {
 		site_link_explain(&l, &p, "", r);
 		return EXIT_NO_SITE;

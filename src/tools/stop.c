@@ -16,6 +16,7 @@
 #include "site/lock.h"
 #include "site/start.h"
 #include "tools/command.h"
+#include "tools/running_site.h"
 
 #define GONE_WITHIN_MS 15000u
 
@@ -90,23 +91,10 @@ static int stop_main(int argc, char **argv)
 {
 	struct site_paths p;
 	struct site_link l;
-	int status, at, r;
+	int status, r;
 
-	at = command_parse(&stop_command, argc, argv, &status);
-	if (at < 0)
+	if (!running_site_open(&stop_command, argc, argv, &site, &p, &l, &r, &status))
 		return status;
-	if (at < argc)
-		return command_misuse(&stop_command, "'%s' is one word too many",
-				      argv[at]);
-	r = site_paths_init(&p, site, false);
-	if (r < 0 && r != -ENOENT)
-		return EXIT_USAGE;
-	if (!r)
-		r = site_link_open(&l, &p, "");
-	if (site_link_nobody(r)) {
-		log_error("no verbcastd runs on site %s", site);
-		return EXIT_NO_SITE;
-	}
 	if (r == -EPROTO) {
 		r = stop_by_signal(&p);
 	} else if (!r) {
