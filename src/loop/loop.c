@@ -72,9 +72,11 @@ int loop_create(struct loop **ret)
 	config = event_config_new();
 	if (!loop || !config)
 		goto free_config;
-	/* Delays count from now, not from the start of the turn; EVENT_* variables of
-	 * whoever started us do not choose our method. */
+	/* Delays count from now, not from the start of the turn, and by the exact clock:
+	 * the coarse one lags by up to a tick, and a timer by it runs that much early.
+	 * EVENT_* variables of whoever started us do not choose our method. */
 	event_config_set_flag(config, EVENT_BASE_FLAG_NO_CACHE_TIME);
+	event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER);
 	event_config_set_flag(config, EVENT_BASE_FLAG_IGNORE_ENV);
 	list_init(&loop->deferred);
 	loop->base = event_base_new_with_config(config);
