@@ -93,6 +93,29 @@ enum rdma_link_layer rdma_port_get_link_layer(struct ib_device *device, u32 port
 	return IB_LINK_LAYER_ETHERNET;
 }
 
+/* The ops look, and change nothing. */
+static bool is_infiniband(const struct ib_device *device, u32 port_num)
+{
+	return rdma_is_port_valid(device, port_num) &&
+	       rdma_port_get_link_layer((struct ib_device *)device, port_num) ==
+		       IB_LINK_LAYER_INFINIBAND;
+}
+
+bool rdma_cap_ib_sa(const struct ib_device *device, u32 port_num)
+{
+	return is_infiniband(device, port_num);
+}
+
+bool rdma_cap_ib_mcast(const struct ib_device *device, u32 port_num)
+{
+	return rdma_cap_ib_sa(device, port_num);
+}
+
+bool rdma_cap_ib_mad(const struct ib_device *device, u32 port_num)
+{
+	return rdma_is_port_valid(device, port_num) && device->ops.post_mad;
+}
+
 int ib_query_device(struct ib_device *device, struct ib_device_attr *attr)
 {
 	if (!device->ops.query_device)
@@ -158,6 +181,29 @@ int ib_query_pkey(struct ib_device *device, u32 port_num, u16 index, u16 *ret_pk
 	if (!device->ops.query_pkey)
 		return -EOPNOTSUPP;
 	return device->ops.query_pkey(device, port_num, index, ret_pkey);
+}
+
+int ib_find_pkey(struct ib_device *device, u32 port_num, u16 pkey, u16 *ret_index)
+{
+	struct ib_port_attr attr;
+	int r, found = -ENOENT;
+
+	r = ib_query_port(device, port_num, &attr);
+	if (r < 0)
+		return r;
+	for (u16 i = 0; i < attr.pkey_tbl_len; i++) {
+		u16 entry;
+
+		if (ib_query_pkey(device, port_num, i, &entry) < 0 || !entry ||
+		    ((entry ^ pkey) & ~IB_PKEY_FULL_MEMBER) != 0)
+			continue;
+		if (found < 0 || (entry & IB_PKEY_FULL_MEMBER))
+			*ret_index = i;
+		found = 0;
+		if (entry & IB_PKEY_FULL_MEMBER)
+			break;
+	}
+	return found;
 }
 
 u32 ib_device_ifindex(struct ib_device *device, u32 port_num)

@@ -21,6 +21,7 @@
 #include "base/hash.h"
 #include "base/list.h"
 #include "wire/gid.h"
+#include "wire/ib_packet.h"
 
 typedef uint8_t u8;
 typedef uint16_t u16;
@@ -43,6 +44,7 @@ static inline bool IS_ERR(const void *ptr)
 
 struct ib_device;
 struct ib_event;
+struct ib_mad;
 struct ib_node;
 
 /* -- what rdma_cm and the server ask of devices ------------------------------------- */
@@ -110,7 +112,15 @@ u32 rdma_start_port(const struct ib_device *device);
 u32 rdma_end_port(const struct ib_device *device);
 bool rdma_is_port_valid(const struct ib_device *device, u32 port_num);
 enum rdma_link_layer rdma_port_get_link_layer(struct ib_device *device, u32 port_num);
+/* Spec/kernel 5.1: InfiniBand ports have an SA, and multicast through it; RoCE ports have
+ * neither. MADs take a device that carries them. */
+bool rdma_cap_ib_sa(const struct ib_device *device, u32 port_num);
+bool rdma_cap_ib_mcast(const struct ib_device *device, u32 port_num);
+bool rdma_cap_ib_mad(const struct ib_device *device, u32 port_num);
 int ib_query_port(struct ib_device *device, u32 port_num, struct ib_port_attr *attr);
+/* Place of a P_Key (host order) in the table: a full member's entry before a limited one's,
+ * as Linux finds it; -ENOENT. */
+int ib_find_pkey(struct ib_device *device, u32 port_num, u16 pkey, u16 *ret_index);
 /* -EINVAL: no such port or index; -ENODATA: empty. */
 int rdma_query_gid(struct ib_device *device, u32 port_num, int index,
 		   struct ib_gid_attr *attr);
@@ -452,6 +462,13 @@ struct ib_device_ops {
 	int (*attach_mcast)(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 	int (*detach_mcast)(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 
+	/* A management datagram (QP0 or QP1) leaves the port; the packet lives as long as
+	 * the call. Beyond the kernel's, where the MAD layer posts to queue pairs. -ENETDOWN:
+	 * the port sends none in its state; -EIO: a send error. Null: the device has no
+	 * management queue pairs. */
+	int (*post_mad)(struct ib_device *device, u32 port_num,
+			const struct ib_packet *packet);
+
 	/* The device was removed, and the last of its users has gone by now. Must not
 	 * destroy it before the call that caused this is over. */
 	void (*unused)(struct ib_device *device);
@@ -483,7 +500,20 @@ struct ib_device {
 	struct list qps;            /* struct ib_qp, in order of creation */
 	struct hash attached;       /* struct ib_qp_mcast: (queue pair, group) */
 	u32 usecnt;                 /* contexts, kernel PDs and CQs */
+
+	/* The MAD layer's; null where none serves the device (core/mad). */
+	struct ib_mad *mad;
+	void (*mad_receive)(struct ib_device *device, u32 port_num,
+			    const struct ib_packet *packet);
 };
+
+/* For drivers: a management datagram has arrived. Nobody there: it is dropped. */
+static inline void ib_receive_mad(struct ib_device *device, u32 port_num,
+				  const struct ib_packet *packet)
+{
+	if (device->mad_receive)
+		device->mad_receive(device, port_num, packet);
+}
 
 /* -EEXIST: the node has a device of that name. */
 int ib_register_device(struct ib_device *device, struct ib_node *node);

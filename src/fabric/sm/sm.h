@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The embedded subnet manager. It sits behind one port and knows the subnet by management
+ * datagrams alone: it sweeps by directed routes, gives LIDs, programs forwarding tables,
+ * brings ports up, and repeats what traps and timers tell it to (spec/sa-sm 2, 3, 7). The
+ * subnet administrator (fabric/sa) works on what it found, struct subnet.
+ *
+ * Every step is sliced: no call works longer than some hundred microseconds, whatever the
+ * size of the subnet. One thread, no clock of its own.
+ */
+#ifndef FABRIC_SM_SM_H
+#define FABRIC_SM_SM_H
+
+#include "base/random.h"
+#include "base/timer.h"
+#include "wire/ib_packet.h"
+#include "wire/smp.h"
+
+struct sm;
+struct subnet;
+
+/* The port that it speaks from. */
+struct sm_port_ops {
+	int (*send)(void *arg, const struct ib_packet *packet);
+	void (*set_issm)(void *arg, bool issm);
+};
+
+struct sm_config {
+	struct timer_queue *timers;
+	struct random *random;
+	const struct sm_port_ops *port;
+	void *port_arg;
+	uint64_t port_guid; /* of that port, host order: its identity in an election */
+	uint64_t subnet_prefix; /* host order; 0: fe80:: */
+	uint8_t priority;
+	uint64_t smp_timeout_ns;   /* 0: 200 ms */
+	unsigned int smp_retries;  /* 0: 3 */
+	unsigned int smps_on_wire; /* 0: 32 */
+	uint64_t light_sweep_ns;   /* 0: 10 s */
+	uint64_t standby_poll_ns;  /* 0: 250 ms; a master that misses 3 is dead */
+	/* Partitions; null: Default=0xffff, all ports full members, IPv4 broadcast group. */
+	const struct sm_partition *partitions;
+	unsigned int partition_count;
+	/* For the subnet administrator, which is created on the SM's subnet. */
+	const struct sm_client_ops *client;
+	void *client_arg;
+};
+
+struct sm_partition_member {
+	uint64_t port_guid; /* 0: all */
+	bool full;
+};
+struct sm_partition {
+	char name[32];
+	uint16_t pkey;     /* base */
+	bool ipoib;        /* has a broadcast group */
+	uint8_t mtu, rate; /* of that group; enums, 0: 2048 (4), 10 Gb/s (3) */
+	const struct sm_partition_member *members;
+	unsigned int member_count;
+};
+
+/* What the SM tells the SA. */
+struct sm_client_ops {
+	/* The first sweep as master is done: serve. */
+	void (*up)(void *arg);
+	/* No longer master, or stopping. */
+	void (*down)(void *arg);
+	/* Found by a sweep that is done; for traps 64, 65 and memberships. */
+	void (*port_in)(void *arg, uint64_t port_guid);
+	void (*port_out)(void *arg, uint64_t port_guid);
+	/* A QP1 packet of class SA that arrived at the port. */
+	void (*receive)(void *arg, const struct ib_packet *packet);
+	/* A trap that it was told by the SMP layer, to be forwarded to subscribers. */
+	void (*trap)(void *arg, const uint8_t *notice /* NOTICE_TRAP_BYTES */);
+};
+
+int sm_create(const struct sm_config *config, struct sm **ret);
+/* As a process that is killed: nothing is told to anybody. */
+void sm_destroy(struct sm *sm);
+/* Everything that arrives at the port. */
+void sm_receive(struct sm *sm, const struct ib_packet *packet);
+
+enum sm_state {
+	SM_DISCOVERING,
+	SM_STANDBY,
+	SM_MASTER,
+	SM_STOPPED,
+};
+enum sm_state sm_state(const struct sm *sm);
+/* The last sweep brought all up. */
+bool sm_is_up(const struct sm *sm);
+/* Sweep again, as after a trap. */
+void sm_sweep(struct sm *sm);
+const struct subnet *sm_subnet(const struct sm *sm);
+
+/* -- multicast: the SA says who is in, the SM routes ----------------------------------- */
+
+/* The members of an MLID have changed; the array is copied. Send-only members are routed
+ * uplink only (spec/sa-sm 7.4). `done` comes from the timers when the switches' tables are
+ * set (0), or cannot be (-ENOSPC: a switch has no room or no table; -ETIMEDOUT); at most
+ * once, with the latest argument if the MLID changes again meanwhile: every call gets its
+ * own. No member: the MLID's entries are cleared. */
+struct sm_mc_member {
+	uint64_t port_guid;
+	bool receives; /* false: send only */
+};
+void sm_route_group(struct sm *sm, uint16_t mlid, const struct sm_mc_member *members,
+		    unsigned int count, void (*done)(void *arg, int error), void *arg);
+/* The largest number of MLIDs that every switch can hold (spec/sa-sm 1.9). */
+uint32_t sm_mlid_capacity(const struct sm *sm);
+/* Send from QP1 of the port: what the SA answers and reports. */
+int sm_send_gsi(struct sm *sm, const struct ib_packet *packet);
+
+struct sm_counters {
+	uint64_t sweeps, smps_sent, smps_answered, smp_timeouts, smp_retries;
+	uint64_t lft_blocks, mft_blocks, traps;
+	uint64_t last_sweep_ns;
+};
+void sm_counters(const struct sm *sm, struct sm_counters *ret);
+
+#endif
