@@ -5,6 +5,7 @@
  */
 #include "base/timer.h"
 
+#include <limits.h>
 #include <stddef.h>
 
 static bool is_before(const struct timer *a, const struct timer *b)
@@ -88,22 +89,35 @@ uint64_t timer_queue_next(const struct timer_queue *q)
 	return q->root ? q->root->when_ns : UINT64_MAX;
 }
 
-void timer_queue_run(struct timer_queue *q, uint64_t now_ns)
+void timer_queue_advance(struct timer_queue *q, uint64_t now_ns)
+{
+	if (now_ns > q->now_ns)
+		q->now_ns = now_ns;
+}
+
+bool timer_queue_run_some(struct timer_queue *q, uint64_t now_ns, unsigned int max)
 {
 	uint64_t serial = q->serial; /* what is armed from here on waits */
 	struct timer *t;
 
-	if (now_ns > q->now_ns)
-		q->now_ns = now_ns;
+	timer_queue_advance(q, now_ns);
 	while ((t = q->root) && t->when_ns <= q->now_ns) {
 		/* Armed meanwhile, so for now at the earliest: all that was due before is
 		 * done. */
 		if (t->serial >= serial)
 			break;
+		if (!max--)
+			return true;
 		heap_remove(q, t);
 		t->armed = false;
 		t->fn(t);
 	}
+	return false;
+}
+
+void timer_queue_run(struct timer_queue *q, uint64_t now_ns)
+{
+	timer_queue_run_some(q, now_ns, UINT_MAX);
 }
 
 void timer_init(struct timer *t, struct timer_queue *q, timer_fn fn)

@@ -44,6 +44,10 @@ uint64_t timer_queue_next(const struct timer_queue *q);
 /* The time is `now_ns` (never earlier than before): call what is due, by time and then by
  * order of arming. What is armed meanwhile for now or earlier waits for the next run. */
 void timer_queue_run(struct timer_queue *q, uint64_t now_ns);
+/* The same, but no more than `max` calls. True: what was due before is not all done. */
+bool timer_queue_run_some(struct timer_queue *q, uint64_t now_ns, unsigned int max);
+/* The time is `now_ns`, and nothing is called: for whoever is about to arm timers. */
+void timer_queue_advance(struct timer_queue *q, uint64_t now_ns);
 
 void timer_init(struct timer *t, struct timer_queue *q, timer_fn fn);
 /* One shot, counted from the queue's now; arming again moves it. */

@@ -20,9 +20,12 @@ struct loop {
 	struct event_base *base;
 	struct event *turn;   /* pending while `deferred` is not empty */
 	struct list deferred; /* timers of zero delay, in the order of arming */
+	loop_fn before;       /* every callback; null: nothing */
+	void *before_arg;
 };
 
 struct loop_io {
+	struct loop *loop;
 	struct event *event;
 	int fd;
 	loop_io_fn fn;
@@ -38,10 +41,17 @@ struct loop_timer {
 };
 
 struct loop_signal {
+	struct loop *loop;
 	struct event *event;
 	loop_fn fn;
 	void *arg;
 };
+
+static void begin(struct loop *loop)
+{
+	if (loop->before)
+		loop->before(loop->before_arg);
+}
 
 static void run_deferred(evutil_socket_t fd, short what, void *arg)
 {
@@ -59,6 +69,7 @@ static void run_deferred(evutil_socket_t fd, short what, void *arg)
 		struct loop_timer *t = container_of(batch.next, struct loop_timer, link);
 
 		list_remove(&t->link);
+		begin(loop);
 		t->fn(t->arg);
 	}
 }
@@ -122,6 +133,12 @@ uint64_t loop_now_ns(struct loop *loop)
 	return clock_now_ns();
 }
 
+void loop_before_each(struct loop *loop, loop_fn fn, void *arg)
+{
+	loop->before = fn;
+	loop->before_arg = arg;
+}
+
 static short event_mask(unsigned int events)
 {
 	return (short)(EV_PERSIST | (events & LOOP_READ ? EV_READ : 0) |
@@ -132,6 +149,7 @@ static void io_ready(evutil_socket_t fd, short what, void *arg)
 {
 	struct loop_io *io = arg;
 
+	begin(io->loop);
 	io->fn(io->arg,
 	       (what & EV_READ ? LOOP_READ : 0u) | (what & EV_WRITE ? LOOP_WRITE : 0u));
 }
@@ -144,6 +162,7 @@ int loop_io_create(struct loop *loop, int fd, unsigned int events, loop_io_fn fn
 	io = calloc(1, sizeof(*io));
 	if (!io)
 		return -ENOMEM;
+	io->loop = loop;
 	io->fd = fd;
 	io->fn = fn;
 	io->arg = arg;
@@ -183,6 +202,7 @@ static void timer_due(evutil_socket_t fd, short what, void *arg)
 {
 	struct loop_timer *t = arg;
 
+	begin(t->loop);
 	t->fn(t->arg);
 }
 
@@ -206,21 +226,31 @@ int loop_timer_create(struct loop *loop, loop_fn fn, void *arg, struct loop_time
 	return 0;
 }
 
-void loop_timer_arm(struct loop_timer *t, uint64_t delay_ms)
+static void arm_us(struct loop_timer *t, uint64_t delay_us)
 {
 	struct timeval tv = {
-		.tv_sec = (time_t)(delay_ms / 1000),
-		.tv_usec = (suseconds_t)(delay_ms % 1000 * 1000),
+		.tv_sec = (time_t)(delay_us / 1000000),
+		.tv_usec = (suseconds_t)(delay_us % 1000000),
 	};
 
 	loop_timer_disarm(t);
-	if (delay_ms) {
+	if (delay_us) {
 		event_add(t->event, &tv);
 		return;
 	}
 	list_append(&t->loop->deferred, &t->link);
 	if (!event_pending(t->loop->turn, EV_TIMEOUT, NULL))
 		event_add(t->loop->turn, &tv);
+}
+
+void loop_timer_arm(struct loop_timer *t, uint64_t delay_ms)
+{
+	arm_us(t, delay_ms * 1000);
+}
+
+void loop_timer_arm_ns(struct loop_timer *t, uint64_t delay_ns)
+{
+	arm_us(t, delay_ns / 1000 + (delay_ns % 1000 > 0));
 }
 
 void loop_timer_disarm(struct loop_timer *t)
@@ -242,6 +272,7 @@ static void signal_came(evutil_socket_t fd, short what, void *arg)
 {
 	struct loop_signal *s = arg;
 
+	begin(s->loop);
 	s->fn(s->arg);
 }
 
@@ -253,6 +284,7 @@ int loop_signal_create(struct loop *loop, int signum, loop_fn fn, void *arg,
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
+	s->loop = loop;
 	s->fn = fn;
 	s->arg = arg;
 	s->event = event_new(loop->base, signum, EV_SIGNAL | EV_PERSIST, signal_came, s);

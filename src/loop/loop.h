@@ -27,6 +27,11 @@ int loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
 uint64_t loop_now_ns(struct loop *loop);
 
+typedef void (*loop_fn)(void *arg);
+/* Called before every callback of any kind: how whoever keeps a `now` of its own for
+ * state machines brings it up to date. Null: no more. */
+void loop_before_each(struct loop *loop, loop_fn fn, void *arg);
+
 typedef void (*loop_io_fn)(void *arg, unsigned int events);
 /* Level triggered; the descriptor stays the caller's. */
 int loop_io_create(struct loop *loop, int fd, unsigned int events, loop_io_fn fn,
@@ -34,12 +39,13 @@ int loop_io_create(struct loop *loop, int fd, unsigned int events, loop_io_fn fn
 int loop_io_modify(struct loop_io *io, unsigned int events);
 void loop_io_destroy(struct loop_io *io);
 
-typedef void (*loop_fn)(void *arg);
 int loop_timer_create(struct loop *loop, loop_fn fn, void *arg, struct loop_timer **ret);
 /* One shot, from now; arming again moves it. Zero means as soon as the loop turns, after
  * what is already due, in the order of arming: how a callback is kept out of the call
  * that caused it. */
 void loop_timer_arm(struct loop_timer *timer, uint64_t delay_ms);
+/* The same in nanoseconds, rounded up to microseconds. */
+void loop_timer_arm_ns(struct loop_timer *timer, uint64_t delay_ns);
 void loop_timer_disarm(struct loop_timer *timer);
 void loop_timer_destroy(struct loop_timer *timer);
 

@@ -118,6 +118,29 @@ static void the_driver_hears_of_an_earlier_timer_only(void **state)
 	assert_int_equal(w->earlier, 2);
 }
 
+static void a_bounded_run_goes_on_where_it_stopped(void **state)
+{
+	struct world *w = *state;
+
+	for (uint64_t i = 0; i < 10; i++)
+		timer_arm(&w->items[i].timer, i);
+	assert_true(timer_queue_run_some(&w->queue, 2000, 4));
+	assert_int_equal(w->items[3].ran + w->items[4].ran, 1);
+	assert_true(timer_queue_run_some(&w->queue, 2000, 5));
+	assert_false(timer_queue_run_some(&w->queue, 2000, 1));
+	assert_int_equal(w->items[9].ran, 1);
+}
+
+static void delays_count_from_an_advanced_now(void **state)
+{
+	struct world *w = *state;
+
+	timer_queue_advance(&w->queue, 5000);
+	timer_queue_advance(&w->queue, 4000);
+	timer_arm(&w->items[0].timer, 10);
+	assert_int_equal(timer_queue_next(&w->queue), 5010);
+}
+
 static void a_seed_repeats_and_bounds_hold(void **state)
 {
 	struct random a, b;
@@ -143,6 +166,8 @@ int main(void)
 		T(any_order_of_arming_runs_by_time),
 		T(what_is_armed_meanwhile_waits_for_the_next_run),
 		T(the_driver_hears_of_an_earlier_timer_only),
+		T(a_bounded_run_goes_on_where_it_stopped),
+		T(delays_count_from_an_advanced_now),
 		T(a_seed_repeats_and_bounds_hold),
 	};
 

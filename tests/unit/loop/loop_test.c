@@ -271,6 +271,29 @@ static void what_is_already_due_runs_before_deferred_calls(void **state)
 	assert_string_equal(w->trace, "i.");
 }
 
+static void before(void *arg)
+{
+	note(arg, 'b');
+}
+
+static void every_callback_is_announced(void **state)
+{
+	struct world *w = *state;
+
+	loop_before_each(w->loop, before, w);
+	loop_timer_create(w->loop, a, w, &w->timers[0]);
+	loop_timer_create(w->loop, stop, w, &w->timers[1]);
+	loop_timer_arm(w->timers[0], 0);
+	loop_timer_arm_ns(w->timers[1], 1);
+	assert_int_equal(send(w->pair[1], "1", 1, 0), 1);
+	assert_int_equal(loop_io_create(w->loop, w->pair[0], LOOP_READ, due, w, &w->io),
+			 0);
+	run(w);
+	loop_before_each(w->loop, NULL, NULL);
+	for (const char *c = w->trace; *c; c += 2)
+		assert_true(c[0] == 'b' && c[1] && c[1] != 'b');
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -284,6 +307,7 @@ int main(void)
 		T(a_descriptor_without_events_is_left_alone),
 		T(a_signal_arrives_in_the_loop),
 		T(what_is_already_due_runs_before_deferred_calls),
+		T(every_callback_is_announced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
