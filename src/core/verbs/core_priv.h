@@ -16,6 +16,7 @@ static inline int core_device_check(const struct ib_device *device)
 /* Drop what device->usecnt counts. */
 void core_device_unuse(struct ib_device *device);
 
+void client_data_drop_all(struct ib_device *device);
 void node_add_device(struct ib_node *node, struct ib_device *device);
 void node_remove_device(struct ib_node *node, struct ib_device *device);
 struct ib_device *node_find_device(struct ib_node *node, const char *name);

@@ -25,6 +25,7 @@ int ib_register_device(struct ib_device *device, struct ib_node *node)
 		return r;
 	list_init(&device->event_handlers);
 	list_init(&device->qps);
+	list_init(&device->client_data);
 	device->usecnt = 0;
 	device->removed = false;
 	node_add_device(node, device);
@@ -114,6 +115,11 @@ bool rdma_cap_ib_mcast(const struct ib_device *device, u32 port_num)
 bool rdma_cap_ib_mad(const struct ib_device *device, u32 port_num)
 {
 	return rdma_is_port_valid(device, port_num) && device->ops.post_mad;
+}
+
+bool rdma_cap_ib_smi(const struct ib_device *device, u32 port_num)
+{
+	return rdma_cap_ib_mad(device, port_num) && is_infiniband(device, port_num);
 }
 
 int ib_query_device(struct ib_device *device, struct ib_device_attr *attr)

@@ -46,6 +46,7 @@ struct ib_device;
 struct ib_event;
 struct ib_mad;
 struct ib_node;
+struct sa_device;
 
 /* -- what rdma_cm and the server ask of devices ------------------------------------- */
 
@@ -117,6 +118,8 @@ enum rdma_link_layer rdma_port_get_link_layer(struct ib_device *device, u32 port
 bool rdma_cap_ib_sa(const struct ib_device *device, u32 port_num);
 bool rdma_cap_ib_mcast(const struct ib_device *device, u32 port_num);
 bool rdma_cap_ib_mad(const struct ib_device *device, u32 port_num);
+/* QP0 too. */
+bool rdma_cap_ib_smi(const struct ib_device *device, u32 port_num);
 int ib_query_port(struct ib_device *device, u32 port_num, struct ib_port_attr *attr);
 /* Place of a P_Key (host order) in the table: a full member's entry before a limited one's,
  * as Linux finds it; -ENOENT. */
@@ -463,7 +466,8 @@ struct ib_device_ops {
 	int (*detach_mcast)(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 
 	/* A management datagram (QP0 or QP1) leaves the port; the packet lives as long as
-	 * the call. Beyond the kernel's, where the MAD layer posts to queue pairs. -ENETDOWN:
+	 * the call, slid and vl are the device's to fill in. What it causes comes later,
+	 * never from inside. Beyond the kernel's, where the MAD layer posts to queue pairs. -ENETDOWN:
 	 * the port sends none in its state; -EIO: a send error. Null: the device has no
 	 * management queue pairs. */
 	int (*post_mad)(struct ib_device *device, u32 port_num,
@@ -501,10 +505,13 @@ struct ib_device {
 	struct hash attached;       /* struct ib_qp_mcast: (queue pair, group) */
 	u32 usecnt;                 /* contexts, kernel PDs and CQs */
 
+	struct list client_data; /* of whoever has set some */
+
 	/* The MAD layer's; null where none serves the device (core/mad). */
 	struct ib_mad *mad;
 	void (*mad_receive)(struct ib_device *device, u32 port_num,
 			    const struct ib_packet *packet);
+	struct sa_device *sa; /* the SA client's (core/sa), or null */
 };
 
 /* For drivers: a management datagram has arrived. Nobody there: it is dropped. */
@@ -592,7 +599,9 @@ int ib_describe_mcast(struct ib_qp *qp, const union ib_gid *gid,
 /*
  * Who wants to know of devices coming and going, and of their events. A client is the
  * node's, where Linux's are the whole host's; `event` spares it a handler a device. Any
- * of the functions may be null. They must not register or unregister a client.
+ * of the functions may be null. They must not register or unregister a client. Who came
+ * last is told first that a device goes, so that whoever stands on another client has let
+ * go before that one does.
  */
 struct ib_client {
 	/* Found by ib_node_device from now on. */
@@ -600,12 +609,19 @@ struct ib_client {
 	/* No longer found; the client must not use it when this has returned. */
 	void (*remove)(struct ib_client *client, struct ib_device *device);
 	void (*event)(struct ib_client *client, const struct ib_event *event);
+	struct ib_node *node; /* from registration on */
 	struct list link;
 };
 
 /* Devices that are there already are not told; nor are they at the end. */
 void ib_register_client(struct ib_client *client, struct ib_node *node);
 void ib_unregister_client(struct ib_client *client);
+
+/* What a client keeps with a device: until the device was removed, or the client has gone.
+ * Null, at first and again: nothing. -ENOMEM, where Linux can but warn;
+ * -EIO: it was removed. */
+int ib_set_client_data(struct ib_device *device, struct ib_client *client, void *data);
+void *ib_get_client_data(const struct ib_device *device, const struct ib_client *client);
 
 /* -- events ------------------------------------------------------------------------- */
 

@@ -94,12 +94,14 @@ void node_add_device(struct ib_node *node, struct ib_device *device)
 void node_remove_device(struct ib_node *node, struct ib_device *device)
 {
 	list_remove(&device->node_link);
-	list_for_each(l, &node->clients) {
+	/* Spec/kernel 2.10: in reverse order. */
+	for (struct list *l = node->clients.prev; l != &node->clients; l = l->prev) {
 		struct ib_client *client = container_of(l, struct ib_client, link);
 
 		if (client->remove)
 			client->remove(client, device);
 	}
+	client_data_drop_all(device);
 }
 
 void node_tell_event(struct ib_node *node, const struct ib_event *event)
@@ -114,11 +116,15 @@ void node_tell_event(struct ib_node *node, const struct ib_event *event)
 
 void ib_register_client(struct ib_client *client, struct ib_node *node)
 {
+	client->node = node;
 	list_append(&node->clients, &client->link);
 }
 
 void ib_unregister_client(struct ib_client *client)
 {
+	list_for_each(l, &client->node->devices)
+		ib_set_client_data(container_of(l, struct ib_device, node_link), client,
+				   NULL);
 	list_remove(&client->link);
 }
 

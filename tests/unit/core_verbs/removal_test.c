@@ -149,6 +149,75 @@ static void a_client_without_functions_is_fine(void **state)
 	ib_unregister_client(&mute);
 }
 
+struct standing {
+	struct ib_client client;
+	struct ib_device *device;
+	const struct standing *on; /* must still be there when this one is told */
+	void *found;               /* its data, when it was told */
+};
+
+static void let_go(struct ib_client *client, struct ib_device *device)
+{
+	struct standing *s = container_of(client, struct standing, client);
+
+	if (s->on)
+		assert_non_null(s->on->device);
+	s->found = ib_get_client_data(device, client);
+	s->device = NULL;
+}
+
+static void who_came_last_lets_go_first(void **state)
+{
+	struct fixture *f = *state;
+	struct standing below = { .client.remove = let_go, .device = &f->fake.ib };
+	struct standing above = below;
+
+	above.on = &below;
+	ib_register_client(&below.client, f->node);
+	ib_register_client(&above.client, f->node);
+	ib_remove_device(&f->fake.ib);
+	assert_null(above.device);
+	assert_null(below.device);
+	ib_unregister_client(&above.client);
+	ib_unregister_client(&below.client);
+}
+
+static void data_is_a_client_s_and_a_device_s(void **state)
+{
+	struct fixture *f = *state;
+	struct ib_device *ib = &f->fake.ib;
+	struct standing one = { .client.remove = let_go }, two = one;
+	struct fake_device other;
+	int a, b;
+
+	fake_init(&other, "fake1", 1, IB_LINK_LAYER_ETHERNET);
+	assert_int_equal(ib_register_device(&other.ib, f->node), 0);
+	ib_register_client(&one.client, f->node);
+	ib_register_client(&two.client, f->node);
+	assert_null(ib_get_client_data(ib, &one.client));
+	assert_int_equal(ib_set_client_data(ib, &one.client, &a), 0);
+	assert_int_equal(ib_set_client_data(ib, &two.client, &b), 0);
+	assert_ptr_equal(ib_get_client_data(ib, &one.client), &a);
+	assert_ptr_equal(ib_get_client_data(ib, &two.client), &b);
+	assert_null(ib_get_client_data(&other.ib, &one.client));
+	assert_int_equal(ib_set_client_data(ib, &one.client, &b), 0);
+	assert_ptr_equal(ib_get_client_data(ib, &one.client), &b);
+	assert_int_equal(ib_set_client_data(ib, &one.client, NULL), 0);
+	assert_null(ib_get_client_data(ib, &one.client));
+	assert_int_equal(ib_set_client_data(ib, &one.client, NULL), 0);
+
+	/* There while the client is told that the device goes, and gone with either. */
+	ib_remove_device(ib);
+	assert_ptr_equal(two.found, &b);
+	assert_null(ib_get_client_data(ib, &two.client));
+	assert_int_equal(ib_set_client_data(ib, &two.client, &b), -EIO);
+	assert_int_equal(ib_set_client_data(&other.ib, &two.client, &b), 0);
+	ib_unregister_client(&two.client);
+	assert_null(ib_get_client_data(&other.ib, &two.client));
+	ib_unregister_client(&one.client);
+	assert_int_equal(ib_unregister_device(&other.ib), 0);
+}
+
 /* All that a user has. */
 struct user {
 	struct ib_ucontext *context;
@@ -253,6 +322,8 @@ int main(void)
 		TEST(the_list_goes_by_place_and_numbers_are_not_used_again),
 		TEST(clients_are_told),
 		TEST(a_client_without_functions_is_fine),
+		TEST(who_came_last_lets_go_first),
+		TEST(data_is_a_client_s_and_a_device_s),
 		TEST(users_of_a_removed_device_can_only_destroy),
 		TEST(a_device_that_is_not_removed_does_not_say_unused),
 	};
