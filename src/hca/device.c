@@ -67,6 +67,14 @@ static int describe_device(struct ib_device *ib, struct ib_device_info *info)
 	return 0;
 }
 
+static int post_mad(struct ib_device *ib, u32 port_num, const struct ib_packet *packet)
+{
+	const struct hca_device *dev = to_hca_device(ib);
+	const struct path *path = dev->path;
+
+	return path->ops->send_mad(path->arg, hca_port_index(dev, port_num), packet);
+}
+
 static const struct ib_device_ops device_ops = {
 	.size_ib_qp = sizeof(struct hca_qp),
 	.size_ib_srq = sizeof(struct hca_srq),
@@ -94,6 +102,7 @@ static const struct ib_device_ops device_ops = {
 	.destroy_qp = hca_destroy_qp,
 	.attach_mcast = hca_attach_mcast,
 	.detach_mcast = hca_detach_mcast,
+	.post_mad = post_mad,
 	.unused = unused,
 	.describe_device = describe_device,
 	.describe_qp = hca_describe_qp,
@@ -119,7 +128,9 @@ static int check_link(const struct hca_port_link *link)
 		return -EINVAL;
 	if (link->mtu < 0 || link->mtu > MTU_ENUM_4096)
 		return -EINVAL;
-	return link->gid_count > HCA_GIDS_MAX ? -EINVAL : 0;
+	if (link->gid_count > HCA_GIDS_MAX)
+		return -EINVAL;
+	return link->ib ? -EOPNOTSUPP : 0;
 }
 
 static int check_config(const struct hca_device_config *config)
@@ -136,6 +147,9 @@ static void take_config(struct hca_device *dev, const struct hca_device_config *
 {
 	memcpy(dev->ib.name, config->name, strlen(config->name) + 1);
 	dev->ib.ops = device_ops;
+	/* Who has none has no management queue pairs either. */
+	if (!config->path->ops->send_mad)
+		dev->ib.ops.post_mad = NULL;
 	dev->ib.node_type = RDMA_NODE_IB_CA;
 	dev->ib.node_guid = config->guid;
 	dev->ib.phys_port_cnt = 1;
@@ -217,6 +231,18 @@ int hca_device_follow(struct hca_device *dev, const struct hca_port_link *link)
 	if (changes & HCA_PORT_STATE)
 		tell(dev, link->down ? IB_EVENT_PORT_ERR : IB_EVENT_PORT_ACTIVE);
 	return 0;
+}
+
+void hca_device_reregister(struct hca_device *dev)
+{
+	if (!dev->ib.removed)
+		tell(dev, IB_EVENT_CLIENT_REREGISTER);
+}
+
+void hca_device_receive_mad(struct hca_device *dev, const struct ib_packet *packet)
+{
+	if (!dev->ib.removed)
+		ib_receive_mad(&dev->ib, 1, packet);
 }
 
 /* The port goes first: who hears of the end finds nothing left of it. */

@@ -50,22 +50,48 @@ static void group_unlink_entries(struct hca_device *dev, struct hca_group *group
 {
 	while (group->entry_count)
 		shm_group_unlink(dev->site->tables, group->entries[--group->entry_count]);
+	free(group->entries);
+	group->entries = NULL;
 }
 
+/* The ports from which it is reached; `ret` is the caller's to free. */
+static int ingress_ports(struct hca_device *dev, const struct hca_group *group,
+			 uint32_t **ret)
+{
+	uint32_t port = hca_port_index(dev, group->port_num);
+	uint32_t *ports = NULL, *grown;
+	int count = 1, room;
+
+	do {
+		room = count;
+		grown = realloc(ports, (size_t)room * sizeof(*ports));
+		if (!grown) {
+			free(ports);
+			return -ENOMEM;
+		}
+		ports = grown;
+		count = dev->path->ops->ingress_ports(dev->path->arg, port,
+						      group->mgid.raw, 0, ports,
+						      (unsigned int)room);
+	} while (count > room);
+	if (count <= 0) {
+		free(ports);
+		return count ? count : -ENETUNREACH;
+	}
+	*ret = ports;
+	return count;
+}
+
+/* Each port in the list makes way for the entry of it. */
 static int group_link_entries(struct hca_device *dev, struct hca_group *group)
 {
-	uint32_t ports[PATH_INGRESS_MAX];
 	int count, r;
 
-	count = dev->path->ops->ingress_ports(dev->path->arg,
-					      hca_port_index(dev, group->port_num),
-					      group->mgid.raw, ports);
+	count = ingress_ports(dev, group, &group->entries);
 	if (count < 0)
 		return count;
-	if (count == 0)
-		return -ENETUNREACH;
 	for (int i = 0; i < count; i++) {
-		r = shm_group_link(dev->site->tables, ports[i], group->mgid.raw,
+		r = shm_group_link(dev->site->tables, group->entries[i], group->mgid.raw,
 				   &group->entries[i]);
 		if (r < 0) {
 			group_unlink_entries(dev, group);

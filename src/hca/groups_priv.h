@@ -21,7 +21,7 @@ struct hca_group {
 	struct list link; /* in device.group_list */
 	union ib_gid mgid;
 	uint32_t port_num;
-	uint32_t entries[PATH_INGRESS_MAX];
+	uint32_t *entries;
 	uint32_t entry_count;
 	struct list members; /* struct hca_member, in order of attach */
 	uint32_t member_count;

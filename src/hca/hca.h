@@ -50,6 +50,12 @@ struct hca_limit_info hca_limit_info(unsigned int n);
 int hca_site_create(struct shm_tables *tables, struct hca_site **ret);
 /* After all its devices. Null is fine. */
 void hca_site_destroy(struct hca_site *site);
+/*
+ * The paths' answers may be others by now: compile anew what was compiled from old ones.
+ * Members stay, entries come and go. One call does a slice of the work; true: there is
+ * more. May be called at any time; for path_fabric_config.follow.
+ */
+bool hca_site_recompile(struct hca_site *site);
 
 /* -- device ------------------------------------------------------------------------- */
 
@@ -70,9 +76,11 @@ struct hca_device_ops {
 	void (*unused)(void *arg, struct ib_device *device);
 };
 
-/* What a port is, as far as its interface decides. */
+/* What a port is, as far as its interface, or its subnet manager, decides. */
 struct hca_port_link {
-	const char *netdev;         /* "lo"; null: none */
+	const char *netdev; /* "lo"; null: none */
+	/* An InfiniBand port, and all of it; what follows does not count. Null: Ethernet. */
+	const struct path_ib_port *ib;
 	const struct hca_gid *gids; /* at most HCA_GIDS_MAX, each but once */
 	unsigned int gid_count;
 	/* The first of the GIDs is the port's default one. It has place 0, which from
@@ -82,8 +90,10 @@ struct hca_port_link {
 	int mtu; /* enum; 0 is 4096 */
 };
 
-/* A device with one Ethernet (RoCE) port. Everything is copied but what is pointed to
- * by `site`, `path` and `ops`. */
+/* A device with one port, Ethernet (RoCE) or InfiniBand as its link says, for good. A node
+ * has one InfiniBand device at most: whom a datagram reaches is told by the process, which
+ * is a node's, and by the kind of port. Everything is copied but what is pointed to by
+ * `site`, `path` and `ops`. */
 struct hca_device_config {
 	struct hca_site *site;
 	const struct path *path;
@@ -107,12 +117,18 @@ struct hca_device_config {
 uint64_t hca_guid(uint64_t site_seed, uint32_t n);
 
 /* Creates it, writes its port into the tables, and registers it with the node. Processes
- * look for it when the tables' devices_generation has moved, which is the caller's to do. */
+ * look for it when the tables' devices_generation has moved, which is the caller's to do.
+ * -EEXIST: the node has a device of that name, or one more InfiniBand device. */
 int hca_device_create(struct ib_node *node, const struct hca_device_config *config,
 		      struct hca_device **ret);
-/* The interface has changed. The port's tables follow; who listens is told: of the state,
- * and of changes of the GID table. -EINVAL: nothing was done. From the loop alone. */
+/* The interface, or what the subnet manager says of it, has changed. The port's tables
+ * follow; who listens is told: of the state, and of changes of LID, SM, P_Keys and GIDs.
+ * -EINVAL: nothing was done. From the loop alone. */
 int hca_device_follow(struct hca_device *device, const struct hca_port_link *link);
+/* The subnet manager wants its clients to register anew: CLIENT_REREGISTER. */
+void hca_device_reregister(struct hca_device *device);
+/* A management datagram has arrived for QP0 or QP1 of the port. */
+void hca_device_receive_mad(struct hca_device *device, const struct ib_packet *packet);
 /* The interface is gone: ib_remove_device, and the port has no GIDs any more. */
 void hca_device_remove(struct hca_device *device);
 /* After all its users. -EBUSY: there are some yet, and nothing was done. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "path/roce/roce.h"
 
-static int ingress_ports(void *arg, uint32_t port, const uint8_t mgid[16], uint32_t *ret)
+static int ingress_ports(void *arg, uint32_t port, const uint8_t mgid[16], uint16_t mlid,
+			 uint32_t *ret, unsigned int room)
 {
-	ret[0] = port;
+	if (room)
+		ret[0] = port;
 	return 1;
 }
 

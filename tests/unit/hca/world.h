@@ -42,13 +42,14 @@ struct world_process {
 };
 
 static inline int world_ingress_ports(void *arg, uint32_t port, const uint8_t mgid[16],
-				      uint32_t *ret)
+				      uint16_t mlid, uint32_t *ret, unsigned int room)
 {
-	ret[0] = port;
+	if (room)
+		ret[0] = port;
 	return arg ? *(int *)arg : 1;
 }
 
-static const struct path_ops world_path_ops = { world_ingress_ports };
+static const struct path_ops world_path_ops = { .ingress_ports = world_ingress_ports };
 static const struct path world_path = { .ops = &world_path_ops };
 
 static inline void world_member_left(void *arg, struct ib_device *device,
