@@ -467,9 +467,9 @@ struct ib_device_ops {
 
 	/* A management datagram (QP0 or QP1) leaves the port; the packet lives as long as
 	 * the call, slid and vl are the device's to fill in. What it causes comes later,
-	 * never from inside. Beyond the kernel's, where the MAD layer posts to queue pairs. -ENETDOWN:
-	 * the port sends none in its state; -EIO: a send error. Null: the device has no
-	 * management queue pairs. */
+	 * never from inside. Beyond the kernel's, where the MAD layer posts to queue
+	 * pairs. -ENETDOWN: the port sends none in its state; -EIO: a send error. Null:
+	 * the device has no management queue pairs. */
 	int (*post_mad)(struct ib_device *device, u32 port_num,
 			const struct ib_packet *packet);
 
