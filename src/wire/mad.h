@@ -120,8 +120,8 @@ struct rmpp_header {
 void rmpp_header_get(const uint8_t mad[RMPP_HEADER_BYTES], struct rmpp_header *ret);
 void rmpp_header_put(uint8_t mad[RMPP_HEADER_BYTES], const struct rmpp_header *header);
 
-/* Bytes in front of the data of one segment, of a class: 56 for SA, 36 for others that
- * may use RMPP. 0: the class never does. */
+/* Bytes in front of the data of one segment, of a class: 56 for SA, 40 for vendors with an
+ * OUI, 64 for device management and its kin. 0: the class never uses RMPP. */
 size_t rmpp_data_offset(uint8_t mgmt_class);
 
 #endif

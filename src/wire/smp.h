@@ -132,7 +132,9 @@ struct smp_switch_info {
 	uint8_t state_change; /* a Set of 1 clears it */
 	uint8_t optimized_sl_to_vl;
 	uint16_t lids_per_port, enforcement_cap;
-	uint8_t flags; /* byte 16: inbound, outbound, filter in, filter out, enhanced port 0 */
+	/* Byte 16 as on the wire, bits 7 to 3: inbound and outbound enforcement, raw filter
+	 * in and out, enhanced port 0. */
+	uint8_t flags;
 	uint16_t mft_top;
 };
 void smp_switch_info_get(const uint8_t data[20], struct smp_switch_info *ret);
