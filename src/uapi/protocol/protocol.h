@@ -50,6 +50,7 @@ static_assert(sizeof(struct uapi_header) == 16, "protocol");
 	OP(5, MAP_PEER, uapi_map_peer, uapi_map_peer_reply)            \
 	OP(6, PUBLISH_LOG, uapi_none, uapi_none)                       \
 	OP(7, DRAINED, uapi_drained, uapi_none)                        \
+	OP(8, ADMIN, uapi_admin, uapi_admin_reply)                     \
 	OP(16, QUERY_DEVICE, uapi_query_device, uapi_device)           \
 	OP(17, OPEN_DEVICE, uapi_open_device, uapi_handle_reply)       \
 	OP(18, CLOSE_DEVICE, uapi_handle, uapi_none)                   \
@@ -96,7 +97,7 @@ struct uapi_none {
 
 enum uapi_hello_flags {
 	UAPI_HELLO_TOOL =
-		1u << 0, /* status, stop, lease: no slot, no memory, no events */
+		1u << 0, /* status, stop, lease, admin: no slot, no memory, no events */
 };
 
 /* Descriptor: a pidfd of the sender itself (fds 1; 0 where the kernel has none). */
@@ -153,6 +154,23 @@ struct uapi_map_peer_reply {
 struct uapi_drained {
 	uint32_t slot;
 	uint32_t incarnation;
+};
+
+/* A command of verbcast(1), in words (src/admin): of tools alone. Its answer may take as
+ * long as the command does; nothing else may be asked meanwhile. */
+struct uapi_admin {
+	uint32_t argc;    /* at least 1 */
+	uint32_t bytes;   /* of `words` in use; 0 behind them */
+	char words[4088]; /* one after the other, each with its 0 */
+};
+static_assert(sizeof(struct uapi_admin) == 4096, "protocol");
+
+/* Descriptor: a memory file, `bytes` long: what to print where exit_status is 0, else why
+ * it is not. */
+struct uapi_admin_reply {
+	uint32_t exit_status;
+	uint32_t reserved;
+	uint64_t bytes;
 };
 
 /* -- verbs -------------------------------------------------------------------------- */

@@ -156,11 +156,9 @@ static int send_message(int fd, const void *message, size_t bytes,
 	return n < 0 ? -errno : 0;
 }
 
-/* A body goes along on success; for HELLO always, so that it can name the versions. */
-static void reply(struct connection *c, int status, size_t body_bytes,
-		  struct uapi_fds *fds)
+void connection_reply(struct connection *c, uint16_t op, uint32_t serial, int status,
+		      const void *body, size_t bytes, struct uapi_fds *fds)
 {
-	const struct uapi_header *request = &incoming.header;
 	int r;
 
 	if (status < 0) {
@@ -168,14 +166,16 @@ static void reply(struct connection *c, int status, size_t body_bytes,
 		fds->out_count = 0;
 	}
 	outgoing.header = (struct uapi_header){
-		.length = (uint32_t)(sizeof(struct uapi_header) + body_bytes),
-		.op = request->op,
+		.length = (uint32_t)(sizeof(struct uapi_header) + bytes),
+		.op = op,
 		.fds = (uint16_t)fds->out_count,
-		.serial = request->serial,
+		.serial = serial,
 		.status = status,
 	};
+	if (bytes)
+		memmove(outgoing.bytes + sizeof(struct uapi_header), body, bytes);
 	if (status)
-		log_debug("process %d: %s: %s", (int)c->pid, uapi_op_name(request->op),
+		log_debug("process %d: %s: %s", (int)c->pid, uapi_op_name(op),
 			  strerror(-status));
 	r = send_message(c->fd, outgoing.bytes, outgoing.header.length, fds);
 	fds_close_out(fds);
@@ -183,6 +183,15 @@ static void reply(struct connection *c, int status, size_t body_bytes,
 		connection_doom(c, "does not read its replies");
 	else if (r < 0)
 		connection_doom(c, "is gone");
+}
+
+/* To the request in hand. A body goes along on success; for HELLO always, so that it can
+ * name the versions. */
+static void reply(struct connection *c, int status, size_t body_bytes,
+		  struct uapi_fds *fds)
+{
+	connection_reply(c, incoming.header.op, incoming.header.serial, status,
+			 outgoing.bytes + sizeof(struct uapi_header), body_bytes, fds);
 }
 
 static void hello(struct connection *c, const void *body, size_t bytes,
@@ -213,9 +222,11 @@ static const struct uapi_op_entry *find_op(const struct connection *c, unsigned 
 	return e && e->fn ? e : NULL;
 }
 
-/* Ops from MAP_PEER on are asked by processes of the site alone. */
+/* Ops from MAP_PEER on are asked by processes of the site alone, but ADMIN by tools. */
 static bool may_ask(const struct connection *c, unsigned int op)
 {
+	if (op == UAPI_ADMIN)
+		return c->state == CONNECTION_TOOL;
 	return op < UAPI_MAP_PEER || c->state == CONNECTION_PROCESS;
 }
 
@@ -236,6 +247,10 @@ static void dispatch(struct connection *c, size_t bytes, struct uapi_fds *fds)
 		connection_doom(c, "does not begin with HELLO");
 		return;
 	}
+	if (c->admin.pending) {
+		connection_doom(c, "asks before it is answered");
+		return;
+	}
 	if (!op)
 		status = -EOPNOTSUPP;
 	else if (bytes != op->request_bytes || h->status)
@@ -246,6 +261,8 @@ static void dispatch(struct connection *c, size_t bytes, struct uapi_fds *fds)
 		memset(reply_body, 0, op->reply_bytes);
 		status = op->fn(&c->client, body, reply_body, fds);
 	}
+	if (status == UAPI_ANSWERS_LATER)
+		return;
 	reply(c, status, status ? 0 : op->reply_bytes, fds);
 }
 
@@ -442,6 +459,7 @@ void connection_destroy(struct connection *c)
 	c->doomed = true; /* what is destroyed on the way sends no events */
 	list_remove(&c->link);
 	s->connection_count--;
+	admin_goodbye(c);
 	site_goodbye(c);
 	loop_io_destroy(c->io);
 	loop_io_destroy(c->pidfd_io);

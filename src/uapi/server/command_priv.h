@@ -4,8 +4,8 @@
  * (verbs_cmd.c, cm_cmd.c): what a client is, and what a command handler may count on.
  *
  * Everything runs on the loop's thread. A handler is called for one request at a time,
- * never blocks, and has answered when it returns; what comes later goes to the client by
- * uapi_client_event.
+ * never blocks, and has answered when it returns (ADMIN alone may answer later); what comes
+ * later goes to the client by uapi_client_event.
  */
 #ifndef UAPI_SERVER_COMMAND_PRIV_H
 #define UAPI_SERVER_COMMAND_PRIV_H
@@ -57,8 +57,11 @@ struct uapi_fds {
 	unsigned int close_out;
 };
 
+/* What a handler returns that answers by connection_reply. */
+#define UAPI_ANSWERS_LATER 1
+
 /* The request's size is the one of the op; the reply is zeroed and goes out only on 0.
- * 0 or a negative errno. */
+ * 0, a negative errno, or UAPI_ANSWERS_LATER. */
 typedef int (*uapi_command_fn)(struct uapi_client *c, const void *request, void *reply,
 			       struct uapi_fds *fds);
 

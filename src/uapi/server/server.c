@@ -204,6 +204,7 @@ int uapi_server_create(const struct uapi_server_config *config, struct uapi_serv
 	list_init(&s->leases);
 	fill_sizes(s);
 	fill_handlers(s, site_commands);
+	fill_handlers(s, admin_commands);
 	fill_handlers(s, verbs_commands);
 	fill_handlers(s, cm_commands);
 	fcntl(config->listen_fd, F_SETFL, fcntl(config->listen_fd, F_GETFL) | O_NONBLOCK);

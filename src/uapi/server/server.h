@@ -21,6 +21,7 @@
 
 struct uapi_server;
 struct uapi_client;
+struct uapi_admin_call; /* a command that waits for its answer */
 
 /* What the daemon gives a process of the site. Descriptors stay the daemon's. */
 struct uapi_process {
@@ -51,6 +52,11 @@ struct uapi_site_ops {
 		       uint32_t incarnation);
 	/* A memory file with the state of the site as JSON. */
 	int (*status)(void *arg, int *ret_fd, uint64_t *ret_bytes);
+	/* A command in words, which live as long as the call of this; argv[argc] is null.
+	 * It is answered by uapi_admin_answer, from in here or later. */
+	void (*admin)(void *arg, struct uapi_admin_call *call, int argc, char **argv);
+	/* Whoever has asked is gone: the call is not to be answered any more. */
+	void (*admin_gone)(void *arg, struct uapi_admin_call *call);
 	/* Reply first, then end. */
 	void (*stop)(void *arg);
 	/* Number of processes and leases changed: the daemon's linger timer. `ended_private`:
@@ -86,5 +92,7 @@ struct uapi_server_config {
 int uapi_server_create(const struct uapi_server_config *config, struct uapi_server **ret);
 /* Disconnects every client and destroys what they hold. */
 void uapi_server_destroy(struct uapi_server *server);
+/* The end of a call: what verbcast is to exit with, and to print. */
+void uapi_admin_answer(struct uapi_admin_call *call, int exit_status, const char *text);
 
 #endif

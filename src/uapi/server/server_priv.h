@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Between the server's own files: server.c (who may come in, leases, presence),
- * client.c (one connection: its sockets and its death), site_cmd.c (ops 1 to 7).
+ * client.c (one connection: its sockets and its death), site_cmd.c (ops 1 to 7),
+ * admin_cmd.c (op 8, which is answered later).
  */
 #ifndef UAPI_SERVER_SERVER_PRIV_H
 #define UAPI_SERVER_SERVER_PRIV_H
@@ -41,6 +42,12 @@ enum connection_state {
 	CONNECTION_PROCESS,
 };
 
+/* Part of its connection; `pending` from the request to the answer. */
+struct uapi_admin_call {
+	bool pending;
+	uint32_t serial;
+};
+
 /*
  * A connection. Created by accept, found by nobody but the loop's callbacks, freed by
  * connection_destroy: called by these callbacks alone, never below a handler. What fails
@@ -62,6 +69,7 @@ struct connection {
 	struct loop_timer *doom_timer;
 	struct list events; /* struct queued_event: what event_fd had no room for */
 	unsigned int event_count;
+	struct uapi_admin_call admin;
 };
 
 int connection_create(struct uapi_server *s, int fd, const struct ucred *who);
@@ -73,12 +81,18 @@ int connection_check_pidfd(const struct connection *c, int fd, pid_t *ret_inner)
 /* Make the event socket; the peer's end is handed back. */
 int connection_open_events(struct connection *c, int *ret_peer_fd);
 int connection_watch_pidfd(struct connection *c, int pidfd);
+/* A reply to the request with this serial number. A body goes along as it is given. */
+void connection_reply(struct connection *c, uint16_t op, uint32_t serial, int status,
+		      const void *body, size_t bytes, struct uapi_fds *fds);
 
 /* Ops 1 to 7. HELLO answers by itself even where it fails (uapi_hello_reply). */
 extern const struct uapi_command site_commands[];
 int site_hello(struct connection *c, const void *body, size_t bytes,
 	       struct uapi_hello_reply *reply, struct uapi_fds *fds);
 void site_goodbye(struct connection *c);
+
+extern const struct uapi_command admin_commands[];
+void admin_goodbye(struct connection *c);
 
 int uapi_lease_add(struct uapi_server *s, int pidfd, bool is_private);
 void uapi_server_presence(struct uapi_server *s, bool ended_private);

@@ -626,6 +626,126 @@ static void status_is_a_file(void **state)
 	close(fd);
 }
 
+/* -- commands in words -------------------------------------------------------------- */
+
+static struct uapi_admin words(uint32_t argc, const char *text, uint32_t bytes)
+{
+	struct uapi_admin a = { .argc = argc, .bytes = bytes };
+
+	memcpy(a.words, text, bytes);
+	return a;
+}
+
+static int admin_fd(struct answer *a, int exit_status, const char *text)
+{
+	const struct uapi_admin_reply *reply = (void *)a->body;
+	char have[64] = "";
+
+	assert_int_equal(a->count, 1);
+	assert_int_equal(reply->exit_status, exit_status);
+	assert_int_equal(reply->bytes, strlen(text));
+	assert_int_equal(pread(a->fds[0], have, sizeof(have), 0), strlen(text));
+	assert_string_equal(have, text);
+	close_fds(a);
+	return 0;
+}
+
+static void a_command_is_answered_at_once(void **state)
+{
+	struct uapi_admin w = words(3, "now\0\0b", 7);
+	int fd = hello_tool();
+	struct answer a;
+
+	assert_int_equal(ask(fd, UAPI_ADMIN, &w, sizeof(w), NULL, 0, &a), 0);
+	assert_string_equal(world->admin_words, "now  b");
+	admin_fd(&a, 0, "at once");
+	close(fd);
+}
+
+static void a_command_is_answered_later(void **state)
+{
+	struct uapi_admin w = words(1, "later", 6);
+	int fd = hello_tool();
+	struct answer a;
+
+	assert_true(send_op(fd, UAPI_ADMIN, &w, sizeof(w), NULL, 0));
+	turn();
+	assert_false(receive(fd, &a));
+	uapi_admin_answer(world->admin, 3, "no");
+	assert_true(receive(fd, &a));
+	assert_int_equal(a.h.op, UAPI_ADMIN);
+	assert_int_equal(a.h.serial, 4711);
+	admin_fd(&a, 3, "no");
+	w = words(1, "now", 4);
+	assert_int_equal(ask(fd, UAPI_ADMIN, &w, sizeof(w), NULL, 0, &a), 0);
+	close_fds(&a);
+	close(fd);
+	turn();
+	assert_int_equal(world->admin_gone, 0);
+}
+
+static void nothing_else_is_asked_while_a_command_lasts(void **state)
+{
+	struct uapi_admin w = words(1, "later", 6);
+	int fd = hello_tool();
+
+	assert_true(send_op(fd, UAPI_ADMIN, &w, sizeof(w), NULL, 0));
+	assert_true(send_op(fd, UAPI_STATUS, NULL, 0, NULL, 0));
+	assert_true(is_cut_off(fd));
+	assert_int_equal(world->admin_gone, 1);
+	close(fd);
+}
+
+static void a_command_ends_with_who_asked(void **state)
+{
+	struct uapi_admin w = words(1, "later", 6);
+	int fd = hello_tool();
+
+	assert_true(send_op(fd, UAPI_ADMIN, &w, sizeof(w), NULL, 0));
+	turn();
+	assert_non_null(world->admin);
+	close(fd);
+	turn();
+	assert_int_equal(world->admin_gone, 1);
+}
+
+static void words_that_are_none_are_refused(void **state)
+{
+	struct uapi_admin wrong[] = {
+		words(0, "", 0),      words(1, "", 0),          words(1, "a", 1),
+		words(2, "a", 2),     words(1, "a\0b", 4),      words(0, "a", 2),
+		words(65, "a\0b", 4), words(UINT32_MAX, "", 1),
+	};
+	int fd = hello_tool(), pidfd = pidfd_open_process(getpid());
+	struct answer a;
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_int_equal(
+			ask(fd, UAPI_ADMIN, &wrong[i], sizeof(wrong[i]), NULL, 0, &a),
+			-EINVAL);
+	wrong[0] = words(1, "a", 2);
+	wrong[0].bytes = sizeof(wrong[0].words) + 1;
+	assert_int_equal(ask(fd, UAPI_ADMIN, &wrong[0], sizeof(wrong[0]), NULL, 0, &a),
+			 -EINVAL);
+	wrong[0].bytes = 2;
+	assert_int_equal(ask(fd, UAPI_ADMIN, &wrong[0], sizeof(wrong[0]), &pidfd, 1, &a),
+			 -EINVAL);
+	assert_string_equal(world->admin_words, "");
+	close(pidfd);
+	close(fd);
+}
+
+static void processes_command_nothing(void **state)
+{
+	struct uapi_admin w = words(1, "now", 4);
+	int fd = hello_process(NULL);
+	struct answer a;
+
+	assert_int_equal(ask(fd, UAPI_ADMIN, &w, sizeof(w), NULL, 0, &a), -EPERM);
+	close(fd);
+	turn();
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -663,6 +783,12 @@ int main(void)
 		T(without_descriptors_callers_are_sent_away),
 		T(stop_is_answered),
 		T(status_is_a_file),
+		T(a_command_is_answered_at_once),
+		T(a_command_is_answered_later),
+		T(nothing_else_is_asked_while_a_command_lasts),
+		T(a_command_ends_with_who_asked),
+		T(words_that_are_none_are_refused),
+		T(processes_command_nothing),
 	};
 
 	return harness_run(tests);

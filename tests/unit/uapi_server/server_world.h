@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -35,7 +36,10 @@ struct world {
 	unsigned int opened, closed, stopped, published;
 	unsigned int present;
 	unsigned int private_ends;
-	int stop_replied; /* what the client had when stop was carried out */
+	int stop_replied;              /* what the client had when stop was carried out */
+	struct uapi_admin_call *admin; /* waits for its answer */
+	char admin_words[64];          /* of the last: "a b c" */
+	unsigned int admin_gone;
 };
 
 static struct world *world;
@@ -95,6 +99,30 @@ static void stop(void *arg)
 	((struct world *)arg)->stopped++;
 }
 
+static void admin(void *arg, struct uapi_admin_call *call, int argc, char **argv)
+{
+	struct world *w = arg;
+	size_t at = 0;
+
+	assert_null(argv[argc]);
+	for (int i = 0; i < argc; i++)
+		at += (size_t)snprintf(w->admin_words + at, sizeof(w->admin_words) - at,
+				       "%s%s", i ? " " : "", argv[i]);
+	if (!strcmp(argv[0], "later"))
+		w->admin = call;
+	else
+		uapi_admin_answer(call, 0, "at once");
+}
+
+static void admin_gone(void *arg, struct uapi_admin_call *call)
+{
+	struct world *w = arg;
+
+	assert_ptr_equal(call, w->admin);
+	w->admin = NULL;
+	w->admin_gone++;
+}
+
 static void presence(void *arg, unsigned int clients, bool ended_private)
 {
 	struct world *w = arg;
@@ -132,6 +160,8 @@ static const struct uapi_site_ops ops = {
 	.publish_log = publish_log,
 	.drained = drained,
 	.status = status,
+	.admin = admin,
+	.admin_gone = admin_gone,
 	.stop = stop,
 	.presence = presence,
 	.find_node = find_node,
