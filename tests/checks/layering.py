@@ -30,12 +30,13 @@ MAY_USE = {
     "fabric_sa": "fabric_sm mad wire base",
     "path_fabric": "path fabric_net base wire",
     "hca": "core_verbs path shm wire base",
+    "admin": "wire base",
     "uapi": "base",
     "uapi_client": "uapi base",
     "uapi_server": "uapi core_cm core_verbs loop base",
     "site": "uapi shm base",
     # Composition, and yet not the clients' half.
-    "daemon": "site uapi_server core_cm core_addr core_verbs hca path_roce path uapi shm "
+    "daemon": "site admin uapi_server core_cm core_addr core_verbs hca path_roce path uapi shm "
               "wire loop base",
 }
 # Not layers, but folders of src/ whose programs are loaded into foreign processes.

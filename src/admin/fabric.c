@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "admin/admin_priv.h"
+
+static int set_nodes(const char *value, char *error)
+{
+	return admin_shape_nodes(&admin_parsed.shape, value, error);
+}
+
+static int set_ring(const char *value, char *error)
+{
+	return admin_shape_ring(&admin_parsed.shape, value, error);
+}
+
+static int set_fat_tree(const char *value, char *error)
+{
+	return admin_shape_fat_tree(&admin_parsed.shape, value, error);
+}
+
+static int set_file(const char *value, char *error)
+{
+	return admin_shape_file(&admin_parsed.shape, value, error);
+}
+
+const struct option_spec admin_no_options[] = { { .name = NULL } };
+
+const struct option_spec admin_json_options[] = {
+	{ "json", OPTION_FLAG, NULL, "print JSON", &admin_parsed.json, NULL },
+	{ .name = NULL },
+};
+
+const struct option_spec admin_up_options[] = {
+	{ "nodes", OPTION_CALL, "N", "one switch with N nodes, h1 to hN (default: 1)",
+	  NULL, set_nodes },
+	{ "ring", OPTION_CALL, "S[:H]", "S switches in a ring, H nodes on each", NULL,
+	  set_ring },
+	{ "fat-tree", OPTION_CALL, "K", "three levels of switches with K ports", NULL,
+	  set_fat_tree },
+	{ "topology", OPTION_CALL, "FILE", "what ibnetdiscover has written", NULL,
+	  set_file },
+	{ "no-sm", OPTION_FLAG, NULL, "without subnet manager: bring one of your own",
+	  &admin_parsed.shape.no_sm, NULL },
+	{ .name = NULL },
+};
+
+int admin_operands_none(struct admin_request *r, int count, char **words, char *error)
+{
+	return count ? admin_wrong(error, "'%.80s' is one word too many", words[0]) : 0;
+}
+
+/* The first word is one of two. */
+static int choose(struct admin_request *r, int count, char **words, const char *off,
+		  const char *on, char *error)
+{
+	r->on = count && !strcmp(words[0], on);
+	if (r->on || (count && !strcmp(words[0], off)))
+		return 0;
+	return admin_wrong(error, "%s or %s?", off, on);
+}
+
+int admin_operands_sm(struct admin_request *r, int count, char **words, char *error)
+{
+	if (choose(r, count, words, "stop", "start", error) < 0)
+		return -EINVAL;
+	return admin_operands_none(r, count - 1, words + 1, error);
+}
+
+int admin_operands_link(struct admin_request *r, int count, char **words, char *error)
+{
+	uint64_t port;
+
+	if (choose(r, count, words, "down", "up", error) < 0)
+		return -EINVAL;
+	if (count < 3)
+		return admin_wrong(error, "the link of which node, and of which port?");
+	if (admin_number(words[2], 254, &port) < 0 || !port)
+		return admin_wrong(error, "'%.80s' is no port: they are numbers from 1",
+				   words[2]);
+	r->node = words[1];
+	r->port = (unsigned int)port;
+	return admin_operands_none(r, count - 3, words + 3, error);
+}
+
+int admin_operands_node(struct admin_request *r, int count, char **words, char *error)
+{
+	if (!count || strcmp(words[0], "power"))
+		return admin_wrong(error, "it is: fabric node power off|on NODE");
+	if (choose(r, count - 1, words + 1, "off", "on", error) < 0)
+		return -EINVAL;
+	if (count < 3)
+		return admin_wrong(error, "which node?");
+	r->node = words[2];
+	return admin_operands_none(r, count - 3, words + 3, error);
+}
