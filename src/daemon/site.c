@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "daemon/admin.h"
 #include "daemon/status.h"
 #include "daemon/tree.h"
 
@@ -59,6 +60,16 @@ static int drained(void *arg, uint32_t asking_slot, uint32_t slot, uint32_t inca
 static int status(void *arg, int *ret_fd, uint64_t *ret_bytes)
 {
 	return status_file(arg, ret_fd, ret_bytes);
+}
+
+static void admin(void *arg, struct uapi_admin_call *call, int argc, char **argv)
+{
+	admin_command(arg, call, argc, argv);
+}
+
+static void asker_gone(void *arg, struct uapi_admin_call *call)
+{
+	admin_gone(arg, call);
 }
 
 /* Not from inside a request: its reply goes first. */
@@ -116,6 +127,8 @@ static const struct uapi_site_ops site_ops = {
 	.publish_log = publish_log,
 	.drained = drained,
 	.status = status,
+	.admin = admin,
+	.admin_gone = asker_gone,
 	.stop = stop,
 	.presence = presence,
 	.find_node = find_node,

@@ -15,6 +15,7 @@
 #include "shm/tables.h"
 
 #define ANSWER_WITHIN_S 10
+#define ADMIN_WITHIN_S  600
 
 bool site_link_nobody(int error)
 {
@@ -208,23 +209,18 @@ int site_link_lease(struct site_link *l, bool is_private)
 	return r;
 }
 
-int site_link_status(struct site_link *l, char **ret_json)
+/* `bytes` of the memory file as text, to be freed; it is closed. */
+static int read_text(int fd, uint64_t bytes, char **ret)
 {
-	struct uapi_status_reply reply;
+	char *text = malloc(bytes + 1);
 	size_t at = 0;
-	int fd, r;
-	char *text;
 
-	r = site_link_call(l, UAPI_STATUS, NULL, 0, -1, &reply, sizeof(reply), &fd);
-	if (r < 0)
-		return r;
-	text = malloc(reply.bytes + 1);
 	if (!text) {
 		close(fd);
 		return -ENOMEM;
 	}
-	while (at < reply.bytes) {
-		ssize_t n = pread(fd, text + at, reply.bytes - at, (off_t)at);
+	while (at < bytes) {
+		ssize_t n = pread(fd, text + at, bytes - at, (off_t)at);
 
 		if (n <= 0)
 			break;
@@ -232,6 +228,48 @@ int site_link_status(struct site_link *l, char **ret_json)
 	}
 	close(fd);
 	text[at] = '\0';
-	*ret_json = text;
+	*ret = text;
 	return 0;
+}
+
+int site_link_status(struct site_link *l, char **ret_json)
+{
+	struct uapi_status_reply reply;
+	int fd, r;
+
+	r = site_link_call(l, UAPI_STATUS, NULL, 0, -1, &reply, sizeof(reply), &fd);
+	return r < 0 ? r : read_text(fd, reply.bytes, ret_json);
+}
+
+static int pack_words(struct uapi_admin *a, int argc, const char *const *argv)
+{
+	for (int i = 0; i < argc; i++) {
+		size_t bytes = strlen(argv[i]) + 1;
+
+		if (bytes > sizeof(a->words) - a->bytes)
+			return -E2BIG;
+		memcpy(a->words + a->bytes, argv[i], bytes);
+		a->bytes += (uint32_t)bytes;
+		a->argc++;
+	}
+	return 0;
+}
+
+int site_link_admin(struct site_link *l, int argc, const char *const *argv,
+		    int *ret_exit_status, char **ret_text)
+{
+	struct timeval limit = { .tv_sec = ADMIN_WITHIN_S };
+	struct uapi_admin_reply reply;
+	struct uapi_admin a = { 0 };
+	int fd, r;
+
+	r = pack_words(&a, argc, argv);
+	if (r < 0)
+		return r;
+	setsockopt(l->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	r = site_link_call(l, UAPI_ADMIN, &a, sizeof(a), -1, &reply, sizeof(reply), &fd);
+	if (r < 0)
+		return r;
+	*ret_exit_status = (int)reply.exit_status;
+	return read_text(fd, reply.bytes, ret_text);
 }

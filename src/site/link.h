@@ -37,6 +37,11 @@ int site_link_lease(struct site_link *l, bool is_private);
 /* The status as JSON text, to be freed. */
 int site_link_status(struct site_link *l, char **ret_json);
 
+/* A command in words. What it exits with, and its text, to be freed. -E2BIG: too many
+ * words. Waits as long as the command takes. */
+int site_link_admin(struct site_link *l, int argc, const char *const *argv,
+		    int *ret_exit_status, char **ret_text);
+
 /* Is this error of site_link_open or _call one of nobody being there? */
 bool site_link_nobody(int error);
 

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +19,24 @@
 
 #define START_WITHIN_MS 15000u
 #define RETRY_MS        5
+
+/* Names those there are, if the site says. */
+static void explain_node(const struct site_paths *p, const char *node)
+{
+	static const char *const words[] = { "nodes" };
+	struct site_link l;
+	char *text = NULL;
+	int status;
+
+	if (!site_link_open(&l, p, "")) {
+		if (site_link_admin(&l, 1, words, &status, &text) < 0 || status)
+			text = NULL;
+		site_link_close(&l);
+	}
+	log_error("site %s has no node '%.80s'%s%s", p->name, node,
+		  text ? "; it has " : "", text ? text : "");
+	free(text);
+}
 
 void site_link_explain(const struct site_link *l, const struct site_paths *p,
 		       const char *node, int error)
@@ -32,7 +51,7 @@ void site_link_explain(const struct site_link *l, const struct site_paths *p,
 			  l->hello.layout_version, VERBCAST_VERSION, UAPI_VERSION,
 			  SHM_LAYOUT_VERSION);
 	else if (error == -ENODEV)
-		log_error("site %s has no node '%.80s'", p->name, node);
+		explain_node(p, node);
 	else if (error == -EACCES)
 		log_error("%s: permission denied", p->socket);
 	else if (error == -ETIMEDOUT)
@@ -76,8 +95,9 @@ static void reset_signals(void)
 
 static void become_daemon(const struct site_start *how, const char *daemon, int ready_fd)
 {
-	const char *argv[8 + 2 * SITE_WIRES_MAX] = { daemon, "--background", "--site",
-						     how->paths->name, "--ready-fd" };
+	const char *argv[9 + SITE_OPTIONS_MAX + 2 * SITE_WIRES_MAX] = {
+		daemon, "--background", "--site", how->paths->name, "--ready-fd"
+	};
 	char fd_text[16];
 	int n = 5;
 
@@ -89,6 +109,11 @@ static void become_daemon(const struct site_start *how, const char *daemon, int 
 	for (unsigned int i = 0; i < how->wire_count && i < SITE_WIRES_MAX; i++) {
 		argv[n++] = "--wire";
 		argv[n++] = how->wires[i];
+	}
+	for (unsigned int i = 0; i < SITE_OPTIONS_MAX; i++) {
+		if (!how->options || !how->options[i])
+			break;
+		argv[n++] = how->options[i];
 	}
 	fcntl(ready_fd, F_SETFD, 0);
 	execv(daemon, (char *const *)(uintptr_t)argv);

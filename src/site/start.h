@@ -11,7 +11,8 @@
 #include "site/link.h"
 #include "site/paths.h"
 
-#define SITE_WIRES_MAX 32u
+#define SITE_WIRES_MAX   32u
+#define SITE_OPTIONS_MAX 16u
 
 struct site_start {
 	const struct site_paths *paths;
@@ -20,6 +21,8 @@ struct site_start {
 	/* Interfaces that a daemon which is started here is to have devices for. */
 	const char *const *wires;
 	unsigned int wire_count;
+	/* More options for it, ended by null; may be null. */
+	const char *const *options;
 };
 
 /* Hello and lease. Errors are logged here; a started daemon says its own on stderr. */

@@ -6,10 +6,12 @@
 #ifndef TOOLS_COMMAND_H
 #define TOOLS_COMMAND_H
 
+#include <stdio.h>
+
 #include "base/options.h"
 
 enum exit_status {
-	EXIT_NO_SITE = 1, /* status, stop: nobody runs on this site */
+	EXIT_NO_SITE = 1, /* all but run: nobody runs on this site, or it refuses */
 	EXIT_USAGE = 2,
 	EXIT_RUN_FAILED = 125,     /* run: our own failure, as env(1) and nice(1) do */
 	EXIT_NOT_EXECUTABLE = 126, /* run: as a shell */
@@ -23,8 +25,10 @@ struct command {
 	const struct option_spec *options;
 	int usage_status; /* exit status for wrong use */
 	int (*main)(int argc, char **argv);
+	void (*help)(FILE *out); /* in place of what the options make; may be null */
 };
 
+extern const struct command fabric_command, sa_command, group_command;
 extern const struct command run_command, status_command, stop_command, version_command;
 
 /* Parse argv by the command's table. Index of the first operand; -1: `ret_status` is

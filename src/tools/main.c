@@ -14,10 +14,8 @@
 #include "tools/command.h"
 
 static const struct command *const commands[] = {
-	&run_command,
-	&status_command,
-	&stop_command,
-	&version_command,
+	&run_command,   &status_command, &fabric_command,  &sa_command,
+	&group_command, &stop_command,   &version_command,
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -45,7 +43,9 @@ static void print_overview(FILE *out)
 static void print_command(const struct command *c, FILE *out)
 {
 	fprintf(out, "usage: verbcast %s %s\n\n%s.\n", c->name, c->synopsis, c->summary);
-	if (c->options->name) {
+	if (c->help) {
+		c->help(out);
+	} else if (c->options->name) {
 		fprintf(out, "\n");
 		options_print(c->options, out);
 	}
