@@ -117,11 +117,11 @@ struct group_copy {
 static bool group_copy(struct engine *e, const struct engine_ah *ah, struct group_copy *g)
 {
 	do {
-		g->entry = shm_group_find(e->tables, ah->port_index, ah->dgid);
+		g->entry = shm_group_find(e->tables, ah->port_index, ah->dgid, 0);
 		if (g->entry == SHM_NONE)
 			return false;
-	} while (!shm_group_read(e->tables, g->entry, ah->port_index, ah->dgid, g->words,
-				 &g->generation));
+	} while (!shm_group_read(e->tables, g->entry, ah->port_index, ah->dgid, 0,
+				 g->words, &g->generation));
 	return true;
 }
 

@@ -17,6 +17,17 @@
 #define VENDOR_ID_NONE 0xffffffu /* "no vendor", as rxe says */
 #define PAGE_SIZES     0xfffff000ull
 
+/* Hardware has no limit but what follows from the other two (spec/kernel 1.3). */
+static uint32_t max_attachments(const struct hca_device *dev)
+{
+	const struct hca_limits *l = &dev->limits;
+	uint64_t all = (uint64_t)l->max_mcast_grp * l->max_mcast_qp_attach;
+
+	if (!dev->infiniband)
+		return l->max_total_mcast_qp_attach;
+	return all < INT32_MAX ? (uint32_t)all : INT32_MAX;
+}
+
 static int query_device(struct ib_device *ib, struct ib_device_attr *attr)
 {
 	const struct hca_device *dev = to_hca_device(ib);
@@ -39,13 +50,13 @@ static int query_device(struct ib_device *ib, struct ib_device_attr *attr)
 	attr->max_ah = l->max_ah;
 	attr->max_mcast_grp = l->max_mcast_grp;
 	attr->max_mcast_qp_attach = l->max_mcast_qp_attach;
-	attr->max_total_mcast_qp_attach = l->max_total_mcast_qp_attach;
+	attr->max_total_mcast_qp_attach = max_attachments(dev);
 	attr->max_srq = l->max_srq;
 	attr->max_srq_wr = l->max_srq_wr;
 	attr->max_srq_sge = l->max_srq_sge;
 	attr->max_inline_data = l->max_inline;
 	attr->num_comp_vectors = ib->num_comp_vectors;
-	attr->max_pkeys = 1;
+	attr->max_pkeys = dev->infiniband ? PATH_PKEYS_MAX : 1;
 	return 0;
 }
 
@@ -121,25 +132,51 @@ uint64_t hca_guid(uint64_t site_seed, uint32_t n)
 		       ((n + 1) & 0xffff));
 }
 
+static int check_infiniband(const struct path_ib_port *ib)
+{
+	if (ib->pkey_count > PATH_PKEYS_MAX || ib->gid_count > PATH_GIDS_MAX)
+		return -EINVAL;
+	if (ib->active_mtu < MTU_ENUM_256 || ib->active_mtu > MTU_ENUM_4096)
+		return -EINVAL;
+	return ib->lmc > 7 ? -EINVAL : 0;
+}
+static_assert(PATH_PKEYS_MAX <= SHM_PKEYS_MAX && PATH_GIDS_MAX <= SHM_GIDS_MAX,
+	      "the tables take what a port has");
+
 static int check_link(const struct hca_port_link *link)
 {
 	if (link->netdev &&
 	    strlen(link->netdev) >= sizeof(((struct hca_device *)0)->netdev))
 		return -EINVAL;
+	if (link->ib)
+		return check_infiniband(link->ib);
 	if (link->mtu < 0 || link->mtu > MTU_ENUM_4096)
 		return -EINVAL;
-	if (link->gid_count > HCA_GIDS_MAX)
-		return -EINVAL;
-	return link->ib ? -EOPNOTSUPP : 0;
+	return link->gid_count > HCA_GIDS_MAX ? -EINVAL : 0;
 }
 
-static int check_config(const struct hca_device_config *config)
+static bool has_infiniband(const struct hca_site *site, const struct ib_node *node)
+{
+	list_for_each(l, &site->devices) {
+		const struct hca_device *dev =
+			container_of(l, struct hca_device, site_link);
+
+		if (dev->infiniband && !dev->ib.removed && dev->ib.node == node)
+			return true;
+	}
+	return false;
+}
+
+static int check_config(const struct ib_node *node,
+			const struct hca_device_config *config)
 {
 	if (!config->name[0] ||
 	    strlen(config->name) >= sizeof(((struct ib_device *)0)->name))
 		return -EINVAL;
 	if (config->port_index >= SHM_PORTS_MAX || !config->guid)
 		return -EINVAL;
+	if (config->link.ib && has_infiniband(config->site, node))
+		return -EEXIST;
 	return check_link(&config->link);
 }
 
@@ -162,7 +199,9 @@ static void take_config(struct hca_device *dev, const struct hca_device_config *
 	dev->limits = config->limits;
 	dev->site_device = config->site_device;
 	dev->port_index = config->port_index;
+	dev->infiniband = config->link.ib != NULL;
 	list_init(&dev->group_list);
+	list_init(&dev->compiled);
 }
 
 int hca_device_create(struct ib_node *node, const struct hca_device_config *config,
@@ -171,7 +210,7 @@ int hca_device_create(struct ib_node *node, const struct hca_device_config *conf
 	struct hca_device *dev;
 	int r;
 
-	r = check_config(config);
+	r = check_config(node, config);
 	if (r < 0)
 		return r;
 	dev = calloc(1, sizeof(*dev));
@@ -191,6 +230,7 @@ int hca_device_create(struct ib_node *node, const struct hca_device_config *conf
 	r = ib_register_device(&dev->ib, node);
 	if (r < 0)
 		goto unpublish_port;
+	list_append(&config->site->devices, &dev->site_link);
 	*ret = dev;
 	return 0;
 
@@ -217,19 +257,34 @@ static void tell(struct hca_device *dev, enum ib_event_type type)
 	ib_dispatch_event(&event);
 }
 
+static uint32_t port_state(const struct hca_device *dev)
+{
+	return atomic_load(&hca_port(dev, 1)->state);
+}
+
 int hca_device_follow(struct hca_device *dev, const struct hca_port_link *link)
 {
 	unsigned int changes;
+	uint32_t was;
 	int r;
 
 	r = check_link(link);
-	if (r < 0 || dev->ib.removed)
+	if (r < 0 || dev->ib.removed || dev->infiniband != (link->ib != NULL))
 		return -EINVAL;
+	was = port_state(dev);
 	changes = hca_port_follow(dev, link);
 	if (changes & HCA_PORT_GIDS)
 		tell(dev, IB_EVENT_GID_CHANGE);
-	if (changes & HCA_PORT_STATE)
-		tell(dev, link->down ? IB_EVENT_PORT_ERR : IB_EVENT_PORT_ACTIVE);
+	if (changes & HCA_PORT_PKEYS)
+		tell(dev, IB_EVENT_PKEY_CHANGE);
+	if (changes & HCA_PORT_LID)
+		tell(dev, IB_EVENT_LID_CHANGE);
+	if (changes & HCA_PORT_SM)
+		tell(dev, IB_EVENT_SM_CHANGE);
+	if (was != IB_PORT_ACTIVE && port_state(dev) == IB_PORT_ACTIVE)
+		tell(dev, IB_EVENT_PORT_ACTIVE);
+	if (was == IB_PORT_ACTIVE && port_state(dev) != IB_PORT_ACTIVE)
+		tell(dev, IB_EVENT_PORT_ERR);
 	return 0;
 }
 
@@ -251,6 +306,7 @@ void hca_device_remove(struct hca_device *dev)
 	if (dev->ib.removed)
 		return;
 	hca_port_unpublish(dev);
+	hca_groups_unreach(dev);
 	/* Before anybody is told: who has opened it meanwhile looks at this then. */
 	atomic_fetch_add(&dev->site->tables->h.devices_generation, 1);
 	ib_remove_device(&dev->ib);
@@ -268,6 +324,7 @@ int hca_device_destroy(struct hca_device *dev)
 	r = ib_unregister_device(&dev->ib);
 	if (r < 0)
 		return r;
+	list_remove(&dev->site_link);
 	hash_fini(&dev->members);
 	hash_fini(&dev->groups);
 	hca_ids_fini(&dev->qpns);

@@ -46,64 +46,24 @@ static struct hca_member *member_find(struct hca_device *dev, const struct hca_q
 
 /* -- groups ------------------------------------------------------------------------- */
 
-static void group_unlink_entries(struct hca_device *dev, struct hca_group *group)
+static struct hca_group *group_alloc(struct hca_device *dev, uint32_t port_num,
+				     const union ib_gid *mgid, uint16_t mlid)
 {
-	while (group->entry_count)
-		shm_group_unlink(dev->site->tables, group->entries[--group->entry_count]);
-	free(group->entries);
-	group->entries = NULL;
-}
+	struct hca_group *group = calloc(1, sizeof(*group));
 
-/* The ports from which it is reached; `ret` is the caller's to free. */
-static int ingress_ports(struct hca_device *dev, const struct hca_group *group,
-			 uint32_t **ret)
-{
-	uint32_t port = hca_port_index(dev, group->port_num);
-	uint32_t *ports = NULL, *grown;
-	int count = 1, room;
-
-	do {
-		room = count;
-		grown = realloc(ports, (size_t)room * sizeof(*ports));
-		if (!grown) {
-			free(ports);
-			return -ENOMEM;
-		}
-		ports = grown;
-		count = dev->path->ops->ingress_ports(dev->path->arg, port,
-						      group->mgid.raw, 0, ports,
-						      (unsigned int)room);
-	} while (count > room);
-	if (count <= 0) {
-		free(ports);
-		return count ? count : -ENETUNREACH;
-	}
-	*ret = ports;
-	return count;
-}
-
-/* Each port in the list makes way for the entry of it. */
-static int group_link_entries(struct hca_device *dev, struct hca_group *group)
-{
-	int count, r;
-
-	count = ingress_ports(dev, group, &group->entries);
-	if (count < 0)
-		return count;
-	for (int i = 0; i < count; i++) {
-		r = shm_group_link(dev->site->tables, group->entries[i], group->mgid.raw,
-				   &group->entries[i]);
-		if (r < 0) {
-			group_unlink_entries(dev, group);
-			return r == -ENOSPC ? -ENOMEM : r;
-		}
-		group->entry_count++;
-	}
-	return 0;
+	if (!group)
+		return NULL;
+	group->device = dev;
+	group->mgid = *mgid;
+	group->mlid = mlid;
+	group->port_num = port_num;
+	list_init(&group->members);
+	list_init(&group->processes);
+	return group;
 }
 
 static int group_create(struct hca_device *dev, uint32_t port_num,
-			const union ib_gid *mgid, struct hca_group **ret)
+			const union ib_gid *mgid, uint16_t mlid, struct hca_group **ret)
 {
 	struct hca_group *group;
 	int r;
@@ -112,20 +72,18 @@ static int group_create(struct hca_device *dev, uint32_t port_num,
 		return -EINVAL;
 	if (dev->use.groups >= dev->limits.max_mcast_grp)
 		return -ENOMEM;
-	group = calloc(1, sizeof(*group));
+	group = group_alloc(dev, port_num, mgid, mlid);
 	if (!group)
 		return -ENOMEM;
-	group->mgid = *mgid;
-	group->port_num = port_num;
-	list_init(&group->members);
-	list_init(&group->processes);
-	r = group_link_entries(dev, group);
+	r = hca_group_compile(group);
 	if (r < 0) {
+		hca_group_uncompile(group);
 		free(group);
 		return r;
 	}
 	hash_insert(&dev->groups, &group->node, group_hash(port_num, mgid));
 	list_append(&dev->group_list, &group->link);
+	list_append(&dev->compiled, &group->compile_link);
 	dev->use.groups++;
 	*ret = group;
 	return 0;
@@ -136,17 +94,31 @@ static void group_put(struct hca_device *dev, struct hca_group *group)
 	if (group->member_count)
 		return;
 	list_remove(&group->link);
+	list_remove(&group->compile_link);
 	hash_remove(&dev->groups, &group->node);
-	group_unlink_entries(dev, group);
+	hca_group_uncompile(group);
 	dev->use.groups--;
 	free(group);
 }
 
+void hca_groups_unreach(struct hca_device *dev)
+{
+	list_for_each(l, &dev->group_list) {
+		struct hca_group *group = container_of(l, struct hca_group, link);
+
+		list_remove(&group->compile_link);
+		hca_group_uncompile(group);
+	}
+}
+
+/* -EINVAL: the group is there by another MLID (spec/kernel 1.3, rdmavt). */
 static int group_get(struct hca_device *dev, uint32_t port_num, const union ib_gid *mgid,
-		     struct hca_group **ret)
+		     uint16_t mlid, struct hca_group **ret)
 {
 	*ret = group_find(dev, port_num, mgid);
-	return *ret ? 0 : group_create(dev, port_num, mgid, ret);
+	if (!*ret)
+		return group_create(dev, port_num, mgid, mlid, ret);
+	return (*ret)->mlid == mlid ? 0 : -EINVAL;
 }
 
 /* -- processes of a group ----------------------------------------------------------- */
@@ -176,13 +148,15 @@ static void process_put(struct hca_group_process *p)
 	free(p);
 }
 
-/* The bit of the process stands from here on; a generation of its own for the member. */
+/* The bit of the process stands from here on; generations of its own for the member. Of
+ * those the first counts: none of an entry's earlier ones is behind it. */
 static void process_enter(struct hca_device *dev, struct hca_member *m)
 {
 	m->process->members++;
+	m->generation = dev->site->tables->h.generation;
 	for (uint32_t i = 0; i < m->group->entry_count; i++) {
 		uint64_t generation = shm_group_set(
-			dev->site->tables, m->group->entries[i], m->process->slot);
+			dev->site->tables, m->group->entries[i]->index, m->process->slot);
 
 		if (i == 0)
 			m->generation = generation;
@@ -194,17 +168,19 @@ static void process_leave(struct hca_device *dev, struct hca_member *m)
 	if (--m->process->members)
 		return;
 	for (uint32_t i = 0; i < m->group->entry_count; i++)
-		shm_group_clear(dev->site->tables, m->group->entries[i],
+		shm_group_clear(dev->site->tables, m->group->entries[i]->index,
 				m->process->slot);
 	process_put(m->process);
 }
 
 /* -- members ------------------------------------------------------------------------ */
 
-/* The order of rxe: all attachments first, then those of the group (spec/kernel 1.3). */
+/* The order of rxe: all attachments first, then those of the group; rdmavt does not count
+ * the former (spec/kernel 1.3). */
 static int check_limits(const struct hca_device *dev, const struct hca_group *group)
 {
-	if (dev->use.attachments >= dev->limits.max_total_mcast_qp_attach)
+	if (!dev->infiniband &&
+	    dev->use.attachments >= dev->limits.max_total_mcast_qp_attach)
 		return -ENOMEM;
 	if (group->member_count >= dev->limits.max_mcast_qp_attach)
 		return -ENOMEM;
@@ -277,16 +253,27 @@ static uint32_t port_of(const struct hca_qp *qp)
 	return qp->attr.port_num ? qp->attr.port_num : 1;
 }
 
+/* Spec/kernel 1.3, rdmavt: on InfiniBand the queue pair must have left RESET. */
+static int check_attach(const struct hca_device *dev, const struct hca_qp *qp)
+{
+	return dev->infiniband && qp->attr.qp_state == IB_QPS_RESET ? -EINVAL : 0;
+}
+
 int hca_attach_mcast(struct ib_qp *ib, union ib_gid *gid, u16 lid)
 {
 	struct hca_device *dev = to_hca_device(ib->device);
 	struct hca_qp *qp = to_hca_qp(ib);
+	const struct hca_member *m = member_find(dev, qp, gid);
+	uint16_t mlid = dev->infiniband ? lid : 0;
 	struct hca_group *group;
 	int r;
 
-	if (member_find(dev, qp, gid))
-		return 0;
-	r = group_get(dev, port_of(qp), gid, &group);
+	r = check_attach(dev, qp);
+	if (r < 0)
+		return r;
+	if (m)
+		return m->group->mlid == mlid ? 0 : -EINVAL;
+	r = group_get(dev, port_of(qp), gid, mlid, &group);
 	if (r < 0)
 		return r;
 	r = member_create(dev, group, qp);
@@ -317,10 +304,8 @@ int hca_describe_mcast(struct ib_qp *ib, const union ib_gid *gid,
 
 	if (!m)
 		return -ENOENT;
-	/* A library follows one entry a membership so far (protocol, ATTACH_MCAST). */
-	if (m->group->entry_count > 1)
-		return -EOPNOTSUPP;
-	info->entry = m->group->entries[0];
+	/* On InfiniBand it has many, which come and go. */
+	info->entry = dev->infiniband ? SHM_NONE : m->group->entries[0]->index;
 	info->counters = m->counters;
 	info->generation = m->generation;
 	return 0;

@@ -154,7 +154,7 @@ struct hca_qp_view {
 struct hca_group_view {
 	union ib_gid mgid;
 	uint32_t port_num;
-	uint32_t entry; /* the first of its entries in the tables */
+	uint32_t entry; /* the first of its entries in the tables; SHM_NONE: it has none */
 	uint32_t members;
 };
 

@@ -22,6 +22,9 @@ struct hca_site {
 	uint32_t key_serial;
 	uint32_t gid_serial; /* shm_gid_entry.valid of the youngest entry */
 	struct hca_process *processes[SHM_SLOTS_MAX];
+	struct list devices; /* struct hca_device.site_link, from creation to destruction */
+	struct hash entries; /* struct hca_entry by (ingress port, MGID, MLID) */
+	struct list stale;   /* struct hca_group.compile_link: to be compiled anew */
 };
 
 struct hca_device {
@@ -32,8 +35,13 @@ struct hca_device {
 	void *arg;
 	struct hca_limits limits;
 	uint32_t site_device, port_index;
+	bool infiniband;
 	bool has_default_gid;
 	char netdev[16];
+	struct list site_link;
+	uint64_t routes;      /* generation of the path that `compiled` is up to */
+	bool reach_stale;     /* unicast reach is not */
+	struct list compiled; /* struct hca_group.compile_link, those not in site.stale */
 	struct hca_ids qpns;
 	struct hca_use use;
 	struct hash groups;     /* struct hca_group by (port, MGID) */
@@ -119,18 +127,26 @@ int hca_detach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 int hca_describe_mcast(struct ib_qp *qp, const union ib_gid *gid,
 		       struct ib_mcast_info *info);
 
+/* The port is gone: nothing leads to the groups any more, whose members stay. */
+void hca_groups_unreach(struct hca_device *dev);
+
 /* port.c */
 /* What hca_port_follow has changed. */
 enum hca_port_change {
 	HCA_PORT_STATE = 1u << 0,
 	HCA_PORT_GIDS = 1u << 1,
-	HCA_PORT_MTU = 1u << 2,
+	HCA_PORT_OTHER = 1u << 2, /* MTU and the like, of which no event tells */
+	HCA_PORT_LID = 1u << 3,
+	HCA_PORT_SM = 1u << 4,
+	HCA_PORT_PKEYS = 1u << 5,
 };
 
 void hca_port_publish(struct hca_device *dev, const struct ib_node *node,
 		      const struct hca_device_config *config);
 unsigned int hca_port_follow(struct hca_device *dev, const struct hca_port_link *link);
 void hca_port_unpublish(struct hca_device *dev);
+/* Something else that is told by the port's generation has changed. */
+void hca_port_changed(struct hca_device *dev);
 enum rdma_link_layer hca_get_link_layer(struct ib_device *device, u32 port_num);
 int hca_query_port(struct ib_device *device, u32 port_num, struct ib_port_attr *attr);
 int hca_query_gid(struct ib_device *device, u32 port_num, int index,

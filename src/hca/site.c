@@ -12,12 +12,19 @@ int hca_site_create(struct shm_tables *tables, struct hca_site **ret)
 	if (!site)
 		return -ENOMEM;
 	site->tables = tables;
-	r = hca_ids_init(&site->keys, 1, 0xffffff, HCA_IDS_ROUND);
+	list_init(&site->devices);
+	list_init(&site->stale);
+	r = hash_init(&site->entries);
 	if (r < 0)
 		goto free_site;
+	r = hca_ids_init(&site->keys, 1, 0xffffff, HCA_IDS_ROUND);
+	if (r < 0)
+		goto fini_entries;
 	*ret = site;
 	return 0;
 
+fini_entries:
+	hash_fini(&site->entries);
 free_site:
 	free(site);
 	return r;
@@ -28,5 +35,6 @@ void hca_site_destroy(struct hca_site *site)
 	if (!site)
 		return;
 	hca_ids_fini(&site->keys);
+	hash_fini(&site->entries);
 	free(site);
 }

@@ -58,7 +58,7 @@ void hca_device_each_group(const struct hca_device *device,
 		struct hca_group_view view = {
 			.mgid = g->mgid,
 			.port_num = g->port_num,
-			.entry = g->entries[0],
+			.entry = g->entry_count ? g->entries[0]->index : SHM_NONE,
 			.members = g->member_count,
 		};
 

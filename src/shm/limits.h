@@ -12,6 +12,7 @@
 #define SHM_PORTS_MAX       1024u   /* ports of a site, all nodes together */
 #define SHM_GIDS_MAX        32u     /* GID table entries of a port */
 #define SHM_PKEYS_MAX       32u     /* P_Key table entries of a port */
+#define SHM_LID_WORDS       768u    /* a bit a unicast LID, 0 .. 0xbfff */
 #define SHM_GROUPS_MAX      131072u /* compiled (ingress port, MGID) entries */
 #define SHM_GROUP_BUCKETS   262144u
 #define SHM_QPS_MAX         65536u

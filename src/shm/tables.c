@@ -6,6 +6,8 @@
  * T1/T2  member word, then generation with release | generation with acquire, then words
  * T3     an entry's generation is raised, with a release fence behind it, before its MGID
  *        changes | generation before and after reading the MGID, acquire fence between
+ * T6     `naming` odd, release fence, the name, `since`, then even with release | even
+ *        with acquire, the same, acquire fence, the same `naming`
  * T4     chain generation odd, change, even        | a look that found nothing is
  * T5     the same of qps[]                          | repeated if it moved meanwhile
  *
@@ -54,16 +56,18 @@ static uint64_t mgid_load(const struct shm_group *g, unsigned int i)
 struct group_key {
 	uint64_t mgid[2];
 	uint32_t ingress;
+	uint32_t mlid;
 };
 
-static struct group_key group_key(uint32_t ingress, const uint8_t mgid[16])
+static struct group_key group_key(uint32_t ingress, const uint8_t mgid[16], uint16_t mlid)
 {
-	struct group_key key = { .ingress = ingress };
+	struct group_key key = { .ingress = ingress, .mlid = mlid };
 
 	memcpy(key.mgid, mgid, 16);
 	return key;
 }
 
+/* The MLID is left out: entries that differ in it alone are found together. */
 static uint32_t group_bucket(const struct shm_tables *t, const struct group_key *key)
 {
 	uint64_t h = mix64(key->mgid[0] ^ t->h.site_id);
@@ -72,38 +76,46 @@ static uint32_t group_bucket(const struct shm_tables *t, const struct group_key 
 	return (uint32_t)mix64(h + key->ingress) % SHM_GROUP_BUCKETS;
 }
 
-static bool group_is(const struct shm_group *g, const struct group_key *key)
+static uint32_t ingress_load(const struct shm_group *g)
+{
+	return __atomic_load_n(&g->ingress, __ATOMIC_RELAXED);
+}
+
+static bool group_is(const struct shm_group *g, const struct group_key *key,
+		     bool any_mlid)
 {
 	return mgid_load(g, 0) == key->mgid[0] && mgid_load(g, 1) == key->mgid[1] &&
-	       __atomic_load_n(&g->ingress, __ATOMIC_RELAXED) == key->ingress &&
+	       ingress_load(g) == key->ingress &&
+	       (any_mlid ||
+		atomic_load_explicit(&g->mlid, memory_order_relaxed) == key->mlid) &&
 	       atomic_load_explicit(&g->linked, memory_order_relaxed);
 }
 
-static uint32_t group_walk(const struct shm_tables *t, const struct group_key *key)
+static uint32_t group_walk(const struct shm_tables *t, const struct group_key *key,
+			   bool any_mlid)
 {
 	uint32_t bucket = group_bucket(t, key);
 	uint32_t i =
 		atomic_load_explicit(&t->group_buckets[bucket], memory_order_acquire) - 1;
 
 	for (uint32_t n = 0; i < SHM_GROUPS_MAX && n < GROUP_WALK_MAX; n++) {
-		if (group_is(&t->groups[i], key))
+		if (group_is(&t->groups[i], key, any_mlid))
 			return i;
 		i = atomic_load_explicit(&t->groups[i].next, memory_order_acquire);
 	}
 	return SHM_NONE;
 }
 
-uint32_t shm_group_find(const struct shm_tables *t, uint32_t ingress,
-			const uint8_t mgid[16])
+static uint32_t group_look(const struct shm_tables *t, const struct group_key *key,
+			   bool any_mlid)
 {
-	struct group_key key = group_key(ingress, mgid);
 	uint64_t before, after;
 	uint32_t entry;
 
 	for (unsigned int i = 0; i < LOOK_AGAIN_MAX; i++) {
 		before = atomic_load_explicit(&t->h.groups_generation,
 					      memory_order_acquire);
-		entry = group_walk(t, &key);
+		entry = group_walk(t, key, any_mlid);
 		if (entry != SHM_NONE)
 			return entry;
 		atomic_thread_fence(memory_order_acquire);
@@ -115,11 +127,27 @@ uint32_t shm_group_find(const struct shm_tables *t, uint32_t ingress,
 	return SHM_NONE;
 }
 
-bool shm_group_read(const struct shm_tables *t, uint32_t entry, uint32_t ingress,
-		    const uint8_t mgid[16], uint64_t members[SHM_SLOT_WORDS],
-		    uint64_t *ret_generation)
+uint32_t shm_group_find(const struct shm_tables *t, uint32_t ingress,
+			const uint8_t mgid[16], uint16_t mlid)
 {
-	struct group_key key = group_key(ingress, mgid);
+	struct group_key key = group_key(ingress, mgid, mlid);
+
+	return group_look(t, &key, false);
+}
+
+bool shm_group_exists(const struct shm_tables *t, uint32_t ingress,
+		      const uint8_t mgid[16])
+{
+	struct group_key key = group_key(ingress, mgid, 0);
+
+	return group_look(t, &key, true) != SHM_NONE;
+}
+
+bool shm_group_read(const struct shm_tables *t, uint32_t entry, uint32_t ingress,
+		    const uint8_t mgid[16], uint16_t mlid,
+		    uint64_t members[SHM_SLOT_WORDS], uint64_t *ret_generation)
+{
+	struct group_key key = group_key(ingress, mgid, mlid);
 	const struct shm_group *g;
 	uint64_t generation;
 
@@ -129,11 +157,50 @@ bool shm_group_read(const struct shm_tables *t, uint32_t entry, uint32_t ingress
 	generation = atomic_load_explicit(&g->generation, memory_order_acquire); /* T2 */
 	for (unsigned int w = 0; w < SHM_SLOT_WORDS; w++)
 		members[w] = atomic_load_explicit(&g->members[w], memory_order_relaxed);
-	if (!group_is(g, &key))
+	if (!group_is(g, &key, false))
 		return false;
 	atomic_thread_fence(memory_order_acquire); /* T3 */
 	*ret_generation = generation;
 	return atomic_load_explicit(&g->generation, memory_order_relaxed) == generation;
+}
+
+/* The generation before the bit: then a later one shows if the bit is not its own. */
+static void view_fill(const struct shm_group *g, uint32_t slot,
+		      struct shm_group_view *ret)
+{
+	uint64_t mgid[2] = { mgid_load(g, 0), mgid_load(g, 1) };
+
+	memcpy(ret->mgid, mgid, sizeof(mgid));
+	ret->ingress = ingress_load(g);
+	ret->mlid = (uint16_t)atomic_load_explicit(&g->mlid, memory_order_relaxed);
+	ret->since = atomic_load_explicit(&g->since, memory_order_relaxed);
+	ret->generation =
+		atomic_load_explicit(&g->generation, memory_order_acquire); /* T2 */
+	ret->member = atomic_load_explicit(&g->members[slot / 64 % SHM_SLOT_WORDS],
+					   memory_order_relaxed) >>
+			      (slot % 64) &
+		      1;
+}
+
+bool shm_group_view(const struct shm_tables *t, uint32_t entry, uint32_t slot,
+		    struct shm_group_view *ret)
+{
+	const struct shm_group *g;
+
+	if (entry >= SHM_GROUPS_MAX)
+		return false;
+	g = &t->groups[entry];
+	for (unsigned int i = 0; i < LOOK_AGAIN_MAX; i++) {
+		uint32_t naming = atomic_load_explicit(&g->naming, memory_order_acquire);
+
+		if (naming & 1)
+			continue;
+		view_fill(g, slot, ret);
+		atomic_thread_fence(memory_order_acquire); /* T6 */
+		if (atomic_load_explicit(&g->naming, memory_order_relaxed) == naming)
+			return ret->ingress < SHM_PORTS_MAX;
+	}
+	return false;
 }
 
 static uint32_t qp_bucket(uint64_t word)
@@ -217,7 +284,7 @@ static void chains_end(struct shm_tables *t)
 				  memory_order_release); /* T4 */
 }
 
-/* Take an entry out of the free ones, or one that was never used. */
+/* Take the entry that has been free for longest, or one that was never used. */
 static uint32_t group_alloc(struct shm_tables *t)
 {
 	uint32_t entry;
@@ -232,57 +299,66 @@ static uint32_t group_alloc(struct shm_tables *t)
 	return t->h.groups_used++;
 }
 
-static uint64_t group_next_generation(struct shm_group *g)
+static void group_free(struct shm_tables *t, uint32_t entry)
 {
-	return atomic_fetch_add_explicit(&g->generation, 1, memory_order_release) + 1;
+	t->groups[entry].free_next = 0;
+	if (t->h.groups_free)
+		t->groups[t->h.groups_free_last - 1].free_next = entry + 1;
+	else
+		t->h.groups_free = entry + 1;
+	t->h.groups_free_last = entry + 1;
 }
 
-static void group_name(struct shm_group *g, const struct group_key *key)
+static uint64_t group_next_generation(struct shm_tables *t, struct shm_group *g)
+{
+	uint64_t next = ++t->h.generation;
+
+	atomic_store_explicit(&g->generation, next, memory_order_release);
+	return next;
+}
+
+static void group_name(struct shm_tables *t, struct shm_group *g,
+		       const struct group_key *key, const uint64_t *members)
 {
 	_Atomic uint64_t *words = (void *)g->mgid;
+	uint64_t value;
 
-	group_next_generation(g); /* T3 */
+	group_next_generation(t, g); /* T3 */
+	atomic_fetch_add_explicit(&g->naming, 1, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&words[0], key->mgid[0], memory_order_relaxed);
 	atomic_store_explicit(&words[1], key->mgid[1], memory_order_relaxed);
 	__atomic_store_n(&g->ingress, key->ingress, __ATOMIC_RELAXED);
-	for (unsigned int w = 0; w < SHM_SLOT_WORDS; w++)
-		atomic_store_explicit(&g->members[w], 0, memory_order_relaxed);
+	atomic_store_explicit(&g->mlid, key->mlid, memory_order_relaxed);
+	for (unsigned int w = 0; w < SHM_SLOT_WORDS; w++) {
+		value = members ? members[w] : 0;
+		atomic_store_explicit(&g->members[w], value, memory_order_relaxed);
+	}
 	atomic_store_explicit(&g->linked, 1, memory_order_release);
-	group_next_generation(g); /* T2 */
+	atomic_store_explicit(&g->since, t->h.generation + 1, memory_order_relaxed);
+	group_next_generation(t, g);                                    /* T2 */
+	atomic_fetch_add_explicit(&g->naming, 1, memory_order_release); /* T6 */
 }
 
-int shm_group_link(struct shm_tables *t, uint32_t ingress, const uint8_t mgid[16],
-		   uint32_t *ret_entry)
+static void chain_add(struct shm_tables *t, uint32_t entry, const struct group_key *key)
 {
-	struct group_key key = group_key(ingress, mgid);
-	_Atomic uint32_t *bucket = &t->group_buckets[group_bucket(t, &key)];
-	uint32_t entry = group_alloc(t);
+	_Atomic uint32_t *bucket = &t->group_buckets[group_bucket(t, key)];
 	uint32_t first;
 
-	if (entry == SHM_NONE)
-		return -ENOSPC;
-	chains_begin(t);
-	group_name(&t->groups[entry], &key);
 	/* 0 - 1 is SHM_NONE, the end of a chain. */
 	first = atomic_load_explicit(bucket, memory_order_relaxed) - 1;
 	atomic_store_explicit(&t->groups[entry].next, first, memory_order_release);
 	atomic_store_explicit(bucket, entry + 1, memory_order_release);
-	chains_end(t);
-	*ret_entry = entry;
-	return 0;
 }
 
-static void chain_remove(struct shm_tables *t, uint32_t entry)
+static void chain_remove(struct shm_tables *t, uint32_t entry,
+			 const struct group_key *key)
 {
-	struct group_key key = { .ingress = t->groups[entry].ingress };
+	_Atomic uint32_t *bucket = &t->group_buckets[group_bucket(t, key)];
 	uint32_t next =
 		atomic_load_explicit(&t->groups[entry].next, memory_order_relaxed);
-	_Atomic uint32_t *bucket;
 	uint32_t i;
 
-	memcpy(key.mgid, t->groups[entry].mgid, 16);
-	bucket = &t->group_buckets[group_bucket(t, &key)];
 	i = atomic_load_explicit(bucket, memory_order_relaxed) - 1;
 	if (i == entry) {
 		atomic_store_explicit(bucket, next + 1, memory_order_release);
@@ -299,19 +375,71 @@ static void chain_remove(struct shm_tables *t, uint32_t entry)
 	}
 }
 
-void shm_group_unlink(struct shm_tables *t, uint32_t entry)
+static struct group_key key_of(const struct shm_group *g)
+{
+	return group_key(g->ingress, g->mgid,
+			 (uint16_t)atomic_load_explicit(&g->mlid, memory_order_relaxed));
+}
+
+int shm_group_link(struct shm_tables *t, uint32_t ingress, const uint8_t mgid[16],
+		   uint16_t mlid, uint32_t *ret_entry)
+{
+	struct group_key key = group_key(ingress, mgid, mlid);
+	uint32_t entry = group_alloc(t);
+
+	if (entry == SHM_NONE)
+		return -ENOSPC;
+	chains_begin(t);
+	group_name(t, &t->groups[entry], &key, NULL);
+	chain_add(t, entry, &key);
+	chains_end(t);
+	*ret_entry = entry;
+	return 0;
+}
+
+/* Within chains_begin and chains_end. */
+static void group_drop(struct shm_tables *t, uint32_t entry, const struct group_key *key)
 {
 	struct shm_group *g = &t->groups[entry];
 
-	if (!atomic_load_explicit(&g->linked, memory_order_relaxed))
+	chain_remove(t, entry, key);
+	atomic_store_explicit(&g->linked, 0, memory_order_relaxed);
+	group_next_generation(t, g);
+	group_free(t, entry);
+}
+
+void shm_group_unlink(struct shm_tables *t, uint32_t entry)
+{
+	struct group_key key = key_of(&t->groups[entry]);
+
+	if (!atomic_load_explicit(&t->groups[entry].linked, memory_order_relaxed))
 		return;
 	chains_begin(t);
-	chain_remove(t, entry);
-	atomic_store_explicit(&g->linked, 0, memory_order_relaxed);
-	group_next_generation(g);
+	group_drop(t, entry, &key);
 	chains_end(t);
-	g->free_next = t->h.groups_free;
-	t->h.groups_free = entry + 1;
+}
+
+/* The new one stands before the old one in the chain until that is gone: whoever looks
+ * finds one of them, and each with all of its members. */
+int shm_group_relink(struct shm_tables *t, uint32_t entry,
+		     const uint64_t added[SHM_SLOT_WORDS], uint32_t *ret_entry)
+{
+	struct group_key key = key_of(&t->groups[entry]);
+	uint64_t members[SHM_SLOT_WORDS];
+	uint32_t to = group_alloc(t);
+
+	if (to == SHM_NONE)
+		return -ENOSPC;
+	for (unsigned int w = 0; w < SHM_SLOT_WORDS; w++)
+		members[w] = added[w] | atomic_load_explicit(&t->groups[entry].members[w],
+							     memory_order_relaxed);
+	chains_begin(t);
+	group_name(t, &t->groups[to], &key, members);
+	chain_add(t, to, &key);
+	group_drop(t, entry, &key);
+	chains_end(t);
+	*ret_entry = to;
+	return 0;
 }
 
 uint64_t shm_group_set(struct shm_tables *t, uint32_t entry, uint32_t slot)
@@ -320,7 +448,7 @@ uint64_t shm_group_set(struct shm_tables *t, uint32_t entry, uint32_t slot)
 
 	atomic_fetch_or_explicit(&g->members[slot / 64], 1ull << (slot % 64),
 				 memory_order_relaxed); /* T1 */
-	return group_next_generation(g);
+	return group_next_generation(t, g);
 }
 
 uint64_t shm_group_clear(struct shm_tables *t, uint32_t entry, uint32_t slot)
@@ -329,7 +457,7 @@ uint64_t shm_group_clear(struct shm_tables *t, uint32_t entry, uint32_t slot)
 
 	atomic_fetch_and_explicit(&g->members[slot / 64], ~(1ull << (slot % 64)),
 				  memory_order_relaxed); /* T1 */
-	return group_next_generation(g);
+	return group_next_generation(t, g);
 }
 
 int shm_qp_link(struct shm_tables *t, uint32_t device, uint32_t qpn, uint32_t slot)
@@ -377,4 +505,17 @@ void shm_qp_unlink(struct shm_tables *t, uint32_t device, uint32_t qpn)
 	qps_shift_back(t, bucket);
 	atomic_fetch_add_explicit(&t->h.qps_generation, 1, memory_order_release);
 	t->h.qps_linked--;
+}
+
+bool shm_reach_set(struct shm_tables *t, uint32_t port, uint16_t lid, bool reached)
+{
+	_Atomic uint64_t *word = &t->reach[port].lids[lid / 64];
+	uint64_t bit = 1ull << (lid % 64);
+	uint64_t before;
+
+	if (reached)
+		before = atomic_fetch_or_explicit(word, bit, memory_order_release);
+	else
+		before = atomic_fetch_and_explicit(word, ~bit, memory_order_release);
+	return !(before & bit) == reached;
 }

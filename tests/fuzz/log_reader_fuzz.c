@@ -83,7 +83,7 @@ static void site_open(void)
 	    shm_doorbell_create(SLOT, 1, &fd) < 0 ||
 	    shm_doorbell_map(fd, &doorbell) < 0 || shm_counters_create(SLOT, &fd) < 0 ||
 	    shm_counters_map(fd, 1, &counters) < 0 ||
-	    shm_group_link(tables, 0, mgid, &entry) < 0)
+	    shm_group_link(tables, 0, mgid, 0, &entry) < 0)
 		abort();
 	tables->ports[0].link_layer = SHM_LINK_ETHERNET;
 	tables->ports[0].pkeys[0] = 0xffff;

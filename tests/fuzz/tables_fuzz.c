@@ -27,8 +27,8 @@ struct region {
 		offsetof(struct shm_tables, field), sizeof(tables->field) \
 	}
 static const struct region regions[] = {
-	REGION(h),   REGION(slots),         REGION(ports),
-	REGION(qps), REGION(group_buckets), REGION(groups),
+	REGION(h),      REGION(slots), REGION(ports), REGION(qps), REGION(group_buckets),
+	REGION(groups), REGION(reach),
 };
 
 struct store {
@@ -57,15 +57,20 @@ static uint64_t *store_place(const struct store *s)
 static void look_up(uint32_t ingress, const uint8_t mgid[16], uint32_t qpn)
 {
 	uint64_t members[SHM_SLOT_WORDS], generation;
-	uint32_t entry = shm_group_find(tables, ingress, mgid);
+	uint32_t entry = shm_group_find(tables, ingress, mgid, (uint16_t)qpn);
 	uint32_t slot = shm_qp_find(tables, ingress, qpn);
+	struct shm_group_view view;
 
 	if (entry != SHM_NONE && entry >= SHM_GROUPS_MAX)
 		abort();
 	if (slot != SHM_NONE && slot >= SHM_SLOTS_MAX)
 		abort();
-	shm_group_read(tables, entry, ingress, mgid, members, &generation);
-	shm_group_read(tables, qpn, ingress, mgid, members, &generation);
+	shm_group_read(tables, entry, ingress, mgid, 0, members, &generation);
+	shm_group_read(tables, qpn, ingress, mgid, 0, members, &generation);
+	shm_group_exists(tables, ingress, mgid);
+	if (shm_group_view(tables, qpn, ingress, &view) && view.ingress >= SHM_PORTS_MAX)
+		abort();
+	shm_reaches(tables, ingress, (uint16_t)qpn);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -153,9 +153,9 @@ static inline void answer(struct site *s, uint32_t asking, const struct request 
 		break;
 	case ASK_ATTACH:
 		world_mgid(req->group, mgid);
-		rep.entry = shm_group_find(s->tables, 0, mgid);
+		rep.entry = shm_group_find(s->tables, 0, mgid, 0);
 		if (rep.entry == SHM_NONE)
-			shm_group_link(s->tables, 0, mgid, &rep.entry);
+			shm_group_link(s->tables, 0, mgid, 0, &rep.entry);
 		rep.generation = shm_group_set(s->tables, rep.entry, asking);
 		break;
 	}

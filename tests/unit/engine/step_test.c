@@ -66,7 +66,7 @@ static void survivor_prepare(void)
 	pthread_mutex_lock(&site.lock);
 	site_prepare(&site, SURVIVOR);
 	world_mgid(GROUP, mgid);
-	assert_int_equal(shm_group_link(site.tables, 0, mgid, &entry), 0);
+	assert_int_equal(shm_group_link(site.tables, 0, mgid, 0, &entry), 0);
 	assert_int_equal(entry, 0);
 	shm_group_set(site.tables, entry, SURVIVOR);
 	atomic_store(&c->doorbell->cursors[VICTIM].position, UINT64_MAX);

@@ -258,9 +258,9 @@ static inline uint32_t world_group(struct world *w, unsigned int n)
 	uint32_t entry;
 
 	world_mgid(n, mgid);
-	entry = shm_group_find(w->tables, 0, mgid);
+	entry = shm_group_find(w->tables, 0, mgid, 0);
 	if (entry == SHM_NONE)
-		assert_int_equal(shm_group_link(w->tables, 0, mgid, &entry), 0);
+		assert_int_equal(shm_group_link(w->tables, 0, mgid, 0, &entry), 0);
 	return entry;
 }
 

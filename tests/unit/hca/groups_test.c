@@ -52,7 +52,7 @@ static uint32_t entry_of(struct fixture *f, unsigned int n)
 {
 	union ib_gid gid = group_gid(n);
 
-	return shm_group_find(f->w.tables, WORLD_PORT, gid.raw);
+	return shm_group_find(f->w.tables, WORLD_PORT, gid.raw, 0);
 }
 
 static bool bit_of(struct fixture *f, unsigned int n, uint32_t slot)
@@ -286,7 +286,7 @@ static void full_tables_are_a_limit_too(void **state)
 	for (unsigned int n = 0; n < SHM_GROUPS_MAX; n++) {
 		union ib_gid gid = group_gid(n);
 
-		assert_int_equal(shm_group_link(f->w.tables, 0, gid.raw, &entry), 0);
+		assert_int_equal(shm_group_link(f->w.tables, 0, gid.raw, 0, &entry), 0);
 		if (n == 0)
 			first = entry;
 	}

@@ -41,7 +41,7 @@ static uint32_t find(uint32_t ingress, uint32_t n)
 	uint8_t mgid[16];
 
 	mgid_of(n, mgid);
-	return shm_group_find(tables, ingress, mgid);
+	return shm_group_find(tables, ingress, mgid, 0);
 }
 
 static uint32_t link_group(uint32_t ingress, uint32_t n)
@@ -50,7 +50,7 @@ static uint32_t link_group(uint32_t ingress, uint32_t n)
 	uint32_t entry;
 
 	mgid_of(n, mgid);
-	assert_int_equal(shm_group_link(tables, ingress, mgid, &entry), 0);
+	assert_int_equal(shm_group_link(tables, ingress, mgid, 0, &entry), 0);
 	return entry;
 }
 
@@ -112,9 +112,9 @@ static void the_table_takes_exactly_its_groups(void **state)
 	for (uint32_t i = 0; i < SHM_GROUPS_MAX; i++)
 		link_group(0, i);
 	mgid_of(SHM_GROUPS_MAX, mgid);
-	assert_int_equal(shm_group_link(tables, 0, mgid, &entry), -ENOSPC);
+	assert_int_equal(shm_group_link(tables, 0, mgid, 0, &entry), -ENOSPC);
 	shm_group_unlink(tables, 77);
-	assert_int_equal(shm_group_link(tables, 0, mgid, &entry), 0);
+	assert_int_equal(shm_group_link(tables, 0, mgid, 0, &entry), 0);
 	assert_int_equal(entry, 77);
 }
 
@@ -126,7 +126,7 @@ static void generations_only_grow(void **state)
 
 	mgid_of(1, mgid);
 	last = shm_group_set(tables, entry, 70);
-	assert_true(shm_group_read(tables, entry, 0, mgid, members, &generation));
+	assert_true(shm_group_read(tables, entry, 0, mgid, 0, members, &generation));
 	assert_int_equal(generation, last);
 	assert_int_equal(members[1], 1 << 6);
 	generation = shm_group_set(tables, entry, 70); /* a further queue pair there */
@@ -135,13 +135,166 @@ static void generations_only_grow(void **state)
 	generation = shm_group_clear(tables, entry, 70);
 	assert_true(generation > last);
 	shm_group_unlink(tables, entry);
-	assert_false(shm_group_read(tables, entry, 0, mgid, members, &generation));
+	assert_false(shm_group_read(tables, entry, 0, mgid, 0, members, &generation));
 	assert_int_equal(link_group(5, 5), entry);
 	assert_true(atomic_load(&tables->groups[entry].generation) > last);
 	assert_int_equal(atomic_load(&tables->groups[entry].members[1]), 0);
-	assert_false(shm_group_read(tables, entry, 0, mgid, members, &generation));
+	assert_false(shm_group_read(tables, entry, 0, mgid, 0, members, &generation));
 	assert_false(
-		shm_group_read(tables, SHM_GROUPS_MAX, 0, mgid, members, &generation));
+		shm_group_read(tables, SHM_GROUPS_MAX, 0, mgid, 0, members, &generation));
+}
+
+static uint32_t link_lid(uint32_t ingress, uint32_t n, uint16_t mlid)
+{
+	uint8_t mgid[16];
+	uint32_t entry;
+
+	mgid_of(n, mgid);
+	assert_int_equal(shm_group_link(tables, ingress, mgid, mlid, &entry), 0);
+	return entry;
+}
+
+static struct shm_group_view view(uint32_t entry, uint32_t slot)
+{
+	struct shm_group_view v;
+
+	assert_true(shm_group_view(tables, entry, slot, &v));
+	return v;
+}
+
+static void the_multicast_lid_is_part_of_the_name(void **state)
+{
+	uint32_t a = link_lid(3, 1, 0xc001), b = link_lid(3, 1, 0xc002);
+	uint64_t members[SHM_SLOT_WORDS], generation;
+	uint8_t mgid[16];
+
+	mgid_of(1, mgid);
+	assert_int_equal(shm_group_find(tables, 3, mgid, 0xc001), a);
+	assert_int_equal(shm_group_find(tables, 3, mgid, 0xc002), b);
+	assert_int_equal(shm_group_find(tables, 3, mgid, 0xc003), SHM_NONE);
+	assert_true(shm_group_exists(tables, 3, mgid));
+	assert_false(shm_group_exists(tables, 4, mgid));
+	assert_true(shm_group_read(tables, a, 3, mgid, 0xc001, members, &generation));
+	assert_false(shm_group_read(tables, a, 3, mgid, 0xc002, members, &generation));
+	shm_group_unlink(tables, a);
+	assert_true(shm_group_exists(tables, 3, mgid));
+	shm_group_unlink(tables, b);
+	assert_false(shm_group_exists(tables, 3, mgid));
+}
+
+/* So that an attach has one for all the entries that lead to it. */
+static void generations_are_the_sites(void **state)
+{
+	uint32_t a = link_group(0, 1), b = link_group(1, 1);
+	uint64_t last = shm_group_set(tables, a, 1);
+
+	for (int i = 0; i < 10; i++) {
+		uint64_t next = i % 2 ? shm_group_set(tables, a, 1)
+				      : shm_group_clear(tables, b, 2);
+
+		assert_true(next > last);
+		last = next;
+	}
+	assert_true(view(link_group(2, 1), 0).since > last);
+}
+
+static void a_view_says_what_an_entry_is(void **state)
+{
+	uint32_t entry = link_lid(7, 5, 0xc123);
+	struct shm_group_view v = view(entry, 70);
+	uint64_t generation, linked = v.since;
+	uint8_t mgid[16];
+
+	mgid_of(5, mgid);
+	assert_memory_equal(v.mgid, mgid, 16);
+	assert_int_equal(v.ingress, 7);
+	assert_int_equal(v.mlid, 0xc123);
+	assert_int_equal(v.generation, v.since);
+	assert_false(v.member);
+	generation = shm_group_set(tables, entry, 70);
+	assert_int_equal(view(entry, 70).generation, generation);
+	assert_true(view(entry, 70).member);
+	assert_false(view(entry, 6).member);
+	assert_int_equal(view(entry, 70).since, linked);
+	assert_false(shm_group_view(tables, SHM_GROUPS_MAX, 0, &v));
+	assert_false(shm_group_view(tables, SHM_NONE, 0, &v));
+}
+
+/* Datagrams stamped with it may be on their way. */
+static void an_entry_given_up_says_what_it_was(void **state)
+{
+	uint32_t entry = link_lid(7, 5, 0xc123), other = link_group(1, 1);
+	struct shm_group_view before, after;
+
+	shm_group_set(tables, entry, 9);
+	before = view(entry, 9);
+	shm_group_unlink(tables, other);
+	shm_group_unlink(tables, entry);
+	after = view(entry, 9);
+	assert_true(after.member);
+	assert_int_equal(after.since, before.since);
+	assert_int_equal(after.mlid, 0xc123);
+	assert_true(after.generation > before.generation);
+	/* That one was free for longer. */
+	assert_int_equal(link_group(8, 8), other);
+	assert_int_equal(view(entry, 9).since, before.since);
+	assert_int_equal(link_group(8, 9), entry);
+	assert_true(view(entry, 9).since > after.generation);
+	assert_false(view(entry, 9).member);
+}
+
+static void a_replaced_entry_keeps_its_members_and_name(void **state)
+{
+	uint64_t added[SHM_SLOT_WORDS] = { [1] = 1ull << 6 };
+	uint32_t to, entry = link_lid(7, 5, 0xc123);
+	struct shm_group_view was, is;
+	uint64_t generation;
+	uint8_t mgid[16];
+
+	mgid_of(5, mgid);
+	shm_group_set(tables, entry, 9);
+	generation = atomic_load(&tables->groups[entry].generation);
+	assert_int_equal(shm_group_relink(tables, entry, added, &to), 0);
+	assert_int_not_equal(to, entry);
+	assert_int_equal(shm_group_find(tables, 7, mgid, 0xc123), to);
+	is = view(to, 70);
+	assert_true(is.member && view(to, 9).member && !view(to, 10).member);
+	assert_true(is.since > generation);
+	was = view(entry, 70);
+	assert_false(was.member);
+	assert_true(view(entry, 9).member);
+	assert_true(was.since < generation && was.generation > generation);
+	shm_group_unlink(tables, to);
+	assert_int_equal(shm_group_find(tables, 7, mgid, 0xc123), SHM_NONE);
+}
+
+static void a_full_table_replaces_nothing(void **state)
+{
+	uint64_t added[SHM_SLOT_WORDS] = { 1 };
+	uint8_t mgid[16];
+	uint32_t to;
+
+	mgid_of(3, mgid);
+	for (uint32_t i = 0; i < SHM_GROUPS_MAX; i++)
+		link_group(0, i);
+	assert_int_equal(shm_group_relink(tables, 3, added, &to), -ENOSPC);
+	assert_int_equal(shm_group_find(tables, 0, mgid, 0), 3);
+	assert_false(view(3, 0).member);
+}
+
+static void reach_is_a_bit_a_lid(void **state)
+{
+	assert_false(shm_reaches(tables, 1, 0));
+	assert_true(shm_reach_set(tables, 1, 0xbfff, true));
+	assert_false(shm_reach_set(tables, 1, 0xbfff, true));
+	assert_true(shm_reaches(tables, 1, 0xbfff));
+	assert_false(shm_reaches(tables, 1, 0xbffe));
+	assert_false(shm_reaches(tables, 2, 0xbfff));
+	assert_false(shm_reaches(tables, 1, 0xc000));
+	assert_false(shm_reaches(tables, 1, 0xffff));
+	assert_true(shm_reach_set(tables, 1, 0xbfff, false));
+	assert_false(shm_reach_set(tables, 1, 0xbfff, false));
+	assert_false(shm_reaches(tables, 1, 0xbfff));
 }
 
 /* -- queue pairs ---------------------------------------------------------------------- */
@@ -203,6 +356,16 @@ static void the_table_takes_exactly_its_queue_pairs(void **state)
 static _Atomic bool stop;
 static _Atomic unsigned int missed, mixed;
 
+/* A view is of one moment: the generation is not of before the entry was linked. */
+static bool view_fits(uint32_t entry)
+{
+	struct shm_group_view v;
+
+	if (!shm_group_view(tables, entry, 0, &v))
+		return true;
+	return v.mlid == 0 && v.ingress == 0 && v.since <= v.generation;
+}
+
 /* What is linked all the time must be found all the time, whatever moves beside it. A
  * copy of members must fit the group: group n has the slots n % 1024 and no other. */
 static void *read_all(void *arg)
@@ -220,19 +383,23 @@ static void *read_all(void *arg)
 			uint8_t mgid[16];
 
 			mgid_of(i, mgid);
-			if (entry == SHM_NONE ||
-			    !shm_group_read(tables, entry, 0, mgid, words, &generation))
+			if (entry == SHM_NONE || !shm_group_read(tables, entry, 0, mgid,
+								 0, words, &generation))
 				continue;
 			for (uint32_t w = 0; w < SHM_SLOT_WORDS; w++)
 				if (words[w] & ~(w == i / 64 ? 1ull << (i % 64) : 0))
 					atomic_fetch_add(&mixed, 1);
 		}
+		for (uint32_t e = 0; e < 2 * STAY; e++)
+			if (!view_fits(e))
+				atomic_fetch_add(&mixed, 1);
 	}
 	return NULL;
 }
 
 static void churn(unsigned int rounds)
 {
+	const uint64_t none[SHM_SLOT_WORDS] = { 0 };
 	uint32_t entries[2 * STAY];
 
 	for (unsigned int r = 0; r < rounds; r++) {
@@ -240,6 +407,7 @@ static void churn(unsigned int rounds)
 			shm_qp_link(tables, 0, i, i);
 			entries[i] = link_group(0, i);
 			shm_group_set(tables, entries[i], i);
+			shm_group_relink(tables, entries[i], none, &entries[i]);
 		}
 		for (uint32_t i = 2 * STAY - 1; i >= STAY; i--) {
 			shm_qp_unlink(tables, 0, i);
@@ -295,6 +463,13 @@ int main(void)
 		T(many_groups_are_all_found_while_some_leave),
 		T(the_table_takes_exactly_its_groups),
 		T(generations_only_grow),
+		T(the_multicast_lid_is_part_of_the_name),
+		T(generations_are_the_sites),
+		T(a_view_says_what_an_entry_is),
+		T(an_entry_given_up_says_what_it_was),
+		T(a_replaced_entry_keeps_its_members_and_name),
+		T(a_full_table_replaces_nothing),
+		T(reach_is_a_bit_a_lid),
 		T(a_queue_pair_is_found_by_device_and_number),
 		T(queue_pairs_agree_with_a_plain_array),
 		T(the_table_takes_exactly_its_queue_pairs),
