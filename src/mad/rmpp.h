@@ -5,7 +5,10 @@
  * timeouts, and nothing of ports or agents.
  *
  * A message is flat: the class's header (rmpp_data_offset bytes, RMPP fields of which are
- * ours to fill) and all data behind it, as libibumad has it.
+ * ours to fill) and all data behind it, as libibumad has it. One that was received has the
+ * header of its first segment.
+ *
+ * `done` is called once, from the timer queue: never from inside a call of these.
  */
 #ifndef MAD_RMPP_H
 #define MAD_RMPP_H
@@ -13,7 +16,7 @@
 #include "base/timer.h"
 #include "wire/mad.h"
 
-#define RMPP_MESSAGE_MAX (16u << 20) /* what a receiver takes, in bytes */
+#define RMPP_MESSAGE_MAX (16u << 20) /* bytes */
 
 /* Sends one MAD of 256 bytes to the other side. */
 typedef void (*rmpp_send_fn)(void *arg, const uint8_t mad[MAD_BYTES]);
@@ -26,13 +29,14 @@ struct rmpp_sender_config {
 	unsigned int retries;
 	rmpp_send_fn send;
 	/* 0: all is acknowledged. -ETIMEDOUT; -ECONNABORTED: the other side stopped or
-	 * aborted, and `status` says why (enum rmpp_status). Never from inside start; the
-	 * sender may be destroyed in it. */
+	 * aborted, and `status` says why (enum rmpp_status); -EPROTO: its answer made no
+	 * sense, and was told so with `status`. The sender may be destroyed in it. */
 	void (*done)(void *arg, int error, uint8_t status);
 	void *arg;
 };
 
-/* `message` is copied. -EINVAL: shorter than its header, or of a class without RMPP. */
+/* `message` is copied. -EINVAL: shorter than its header, longer than RMPP_MESSAGE_MAX, or
+ * of a class without RMPP. */
 int rmpp_sender_create(const struct rmpp_sender_config *config, const uint8_t *message,
 		       size_t length, struct rmpp_sender **ret);
 void rmpp_sender_start(struct rmpp_sender *s);

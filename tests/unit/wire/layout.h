@@ -190,7 +190,7 @@ static inline void layout_check_round_trip(const struct layout *l, struct random
 
 static inline void layout_check(const struct layout *l)
 {
-	unsigned int rounds = harness_count(2000, 200000);
+	unsigned int rounds = harness_count(500, 200000);
 	struct random r;
 
 	random_seed(&r, 1);
