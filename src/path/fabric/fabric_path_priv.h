@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PATH_FABRIC_FABRIC_PATH_PRIV_H
+#define PATH_FABRIC_FABRIC_PATH_PRIV_H
+
+#include <assert.h>
+
+#include "base/hash.h"
+#include "path/fabric/fabric_path.h"
+
+/* A port of the fabric at its place, from bind to unbind; found by both. */
+struct bound_port {
+	struct hash_node node; /* in path_fabric.ports */
+	struct path_fabric *pf;
+	uint32_t place;
+	struct fabric_port *port;
+	const struct path_fabric_port_ops *ops;
+	void *arg;
+};
+
+/* Where datagrams to a multicast LID come from, as long as no answer changes. Made by the
+ * first question for it, forgotten with all others when one may have changed. */
+struct tree {
+	struct hash_node node; /* in path_fabric.trees, by MLID */
+	uint16_t mlid;
+	uint32_t room; /* path_fabric.room of then */
+	/* By place: a bit a place from which it is reached; null: from none. */
+	uint64_t *ingress[];
+};
+
+struct path_fabric {
+	struct path_fabric_config config;
+	struct path path;
+	struct timer timer; /* armed while somebody is to ask anew */
+	uint64_t changes;   /* besides those that the fabric counts */
+	struct hash ports;
+	struct bound_port **places; /* [room] */
+	uint32_t room;
+	struct hash trees;
+	uint64_t trees_generation; /* path_generation that they belong to */
+};
+
+struct bound_port *bound_at(const struct path_fabric *pf, uint32_t place);
+struct bound_port *bound_of(const struct path_fabric *pf, const struct fabric_port *port);
+uint64_t path_generation(void *arg);
+/* Goes through the P_Keys of a table; `i` begins with 0. False: no more. */
+bool next_pkey(const struct fabric_port_info *info, unsigned int *i, uint16_t *ret);
+
+/* tree.c */
+int path_ingress_ports(void *arg, uint32_t place, const uint8_t mgid[16], uint16_t mlid,
+		       uint32_t *ret, unsigned int room);
+void trees_forget(struct path_fabric *pf);
+
+#endif
