@@ -37,7 +37,7 @@ struct fabric_config {
 int fabric_create(const struct fabric_config *config, struct fabric **ret);
 void fabric_destroy(struct fabric *f);
 
-/* -- ports ---------------------------------------------------------------------------- */
+/* -- ports ------------------------------------------------------------------------- */
 
 enum fabric_port_change {
 	FABRIC_PORT_STATE = 1u << 0,
@@ -86,7 +86,7 @@ void fabric_port_info(const struct fabric_port *port, struct fabric_port_info *r
  * delivered vanishes and is counted. -ENETDOWN: the port sends nothing in its state. */
 int fabric_port_send(struct fabric_port *port, const struct ib_packet *packet);
 
-/* -- the tables' answer, for datagrams of the data path ------------------------------- */
+/* -- the tables' answer, for datagrams of the data path ---------------------------- */
 
 /* Where a packet from `port` to this unicast LID arrives, by walking the tables with all
  * checks (port states, P_Keys where enforced); null: nowhere. */
@@ -103,7 +103,7 @@ uint64_t fabric_routes_generation(const struct fabric *f);
 void fabric_port_count(struct fabric_port *port, uint64_t xmit_bytes,
 		       uint64_t xmit_packets, uint64_t rcv_bytes, uint64_t rcv_packets);
 
-/* -- what an operator does ------------------------------------------------------------ */
+/* -- what an operator does --------------------------------------------------------- */
 
 /* Both ends. -ENOENT: no such node, port or link. */
 int fabric_link_set(struct fabric *f, const char *node, unsigned int port, bool up);
@@ -124,7 +124,7 @@ struct fabric_counters {
 };
 void fabric_counters(const struct fabric *f, struct fabric_counters *ret);
 
-/* -- listings -------------------------------------------------------------------------- */
+/* -- listings ---------------------------------------------------------------------- */
 
 struct fabric_node_view {
 	const char *name;

@@ -70,7 +70,7 @@ __attribute__((format(printf, 3, 4))) static int fail(struct parser *p, uint32_t
 	return -EINVAL;
 }
 
-/* -- words of a line -------------------------------------------------------------------- */
+/* -- words of a line --------------------------------------------------------------- */
 
 static void skip_space(struct parser *p)
 {
@@ -175,7 +175,7 @@ static int take_port(struct parser *p, uint16_t *ret)
 	return 0;
 }
 
-/* -- lines ------------------------------------------------------------------------------ */
+/* -- lines ------------------------------------------------------------------------- */
 
 /* (100001), the port's GUID: ours follows from the node's. */
 static int skip_port_guid(struct parser *p)
@@ -386,7 +386,7 @@ static int parse_lines(struct parser *p, const char *text, size_t length)
 	return p->b.t->count ? 0 : fail(p, p->line, "there is no node");
 }
 
-/* -- what must hold of all -------------------------------------------------------------- */
+/* -- what must hold of all --------------------------------------------------------- */
 
 struct name_place {
 	const char *name;

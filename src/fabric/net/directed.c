@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Directed routes, by the rules of spec/sa-sm 3.2: a function for each column of its
+ * tables, a branch for each row. Routes with a part by LID are refused.
+ */
+#include "fabric/net/fabric_priv.h"
+
+#define HOP_POINTER 6u
+
+struct directed {
+	uint8_t *mad;
+	struct fabric_port *at;  /* the sender's port, or the one it came in by */
+	struct fabric_port *out; /* where it leaves; null: it has arrived */
+};
+
+static uint8_t initial_path(const struct directed *d, unsigned int hop)
+{
+	return d->mad[SMP_INITIAL_PATH + hop];
+}
+
+static uint8_t *return_path(const struct directed *d, unsigned int hop)
+{
+	return &d->mad[SMP_RETURN_PATH + hop];
+}
+
+/* A switch may leave by any port, an adapter by the one it uses. */
+static enum net_drop leave(struct directed *d, unsigned int hop_pointer, uint8_t port)
+{
+	struct fabric_node *n = d->at->node;
+
+	d->mad[HOP_POINTER] = (uint8_t)hop_pointer;
+	if (!port || port > n->num_ports || (!n->is_switch && port != d->at->num))
+		return NET_BAD_HOPS;
+	d->out = &n->ports[port];
+	return NET_PASSED;
+}
+
+static enum net_drop send_outbound(struct directed *d)
+{
+	unsigned int pointer = smp_hop_pointer(d->mad), count = smp_hop_count(d->mad);
+
+	if (count && pointer == 0)
+		return leave(d, 1, initial_path(d, 1));
+	if (pointer && pointer < count) {
+		if (!d->at->node->is_switch)
+			return NET_BAD_HOPS;
+		return leave(d, pointer + 1, initial_path(d, pointer + 1));
+	}
+	if (pointer == count)
+		d->mad[HOP_POINTER] = (uint8_t)(pointer + 1);
+	else if (pointer != count + 1)
+		return NET_BAD_HOPS;
+	return NET_PASSED;
+}
+
+static enum net_drop receive_outbound(struct directed *d)
+{
+	unsigned int pointer = smp_hop_pointer(d->mad), count = smp_hop_count(d->mad);
+
+	if (count && pointer == 0)
+		return NET_BAD_HOPS;
+	if (pointer && pointer < count) {
+		if (!d->at->node->is_switch)
+			return NET_BAD_HOPS;
+		*return_path(d, pointer) = d->at->num;
+		if (initial_path(d, pointer + 1) > d->at->node->num_ports)
+			return NET_BAD_HOPS;
+	} else if (pointer == count && count) {
+		*return_path(d, pointer) = d->at->num;
+	}
+	return send_outbound(d);
+}
+
+static enum net_drop move_inbound(struct directed *d)
+{
+	unsigned int pointer = smp_hop_pointer(d->mad), count = smp_hop_count(d->mad);
+
+	if (count && pointer == count + 1)
+		return leave(d, pointer - 1, *return_path(d, pointer - 1));
+	if (pointer >= 2 && pointer <= count) {
+		if (!d->at->node->is_switch)
+			return NET_BAD_HOPS;
+		return leave(d, pointer - 1, *return_path(d, pointer - 1));
+	}
+	if (pointer > 1)
+		return NET_BAD_HOPS;
+	d->mad[HOP_POINTER] = 0;
+	return NET_PASSED;
+}
+
+static bool is_permissive(const uint8_t *mad)
+{
+	return net_get16(mad + SMP_DR_SLID) == IB_LID_PERMISSIVE &&
+	       net_get16(mad + SMP_DR_DLID) == IB_LID_PERMISSIVE;
+}
+
+enum net_drop net_route_directed(struct net_transit *t, struct fabric_port *from,
+				 uint8_t *mad)
+{
+	struct directed d = { .mad = mad, .at = from };
+	bool inbound = mad[4] & (MAD_STATUS_DIRECTION >> 8);
+	enum net_drop drop;
+
+	t->at = from;
+	if (!is_permissive(mad) || smp_hop_count(mad) > SMP_HOPS_MAX)
+		return NET_BAD_HOPS;
+	drop = inbound ? move_inbound(&d) : send_outbound(&d);
+	/* The pointer moves with every turn, so it ends. */
+	while (drop == NET_PASSED && d.out) {
+		drop = net_cross(t, d.out);
+		if (drop != NET_PASSED)
+			break;
+		d.at = t->at;
+		d.out = NULL;
+		drop = inbound ? move_inbound(&d) : receive_outbound(&d);
+	}
+	return drop;
+}

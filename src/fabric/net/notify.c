@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Telling those outside: who is attached to a port, once for all that changed since he was
+ * told last, and never from inside the call that changed it.
+ */
+#include "fabric/net/fabric_priv.h"
+
+void net_routes_changed(struct fabric *f)
+{
+	f->generation++;
+	if (f->routes_changed)
+		f->routes_changed(f->arg);
+}
+
+static void tell_all(struct timer *timer)
+{
+	struct fabric *f = container_of(timer, struct fabric, notify);
+
+	while (!list_empty(&f->notices)) {
+		struct net_end *end =
+			container_of(f->notices.next, struct net_end, notice);
+		unsigned int changes = end->changes;
+
+		list_remove(&end->notice);
+		end->changes = 0;
+		end->ops->changed(end->arg, changes);
+	}
+}
+
+void net_notify_init(struct fabric *f)
+{
+	list_init(&f->notices);
+	timer_init(&f->notify, f->timers, tell_all);
+}
+
+void net_port_changed(struct fabric_port *p, unsigned int changes)
+{
+	struct net_end *end = p->end;
+	struct fabric *f = p->node->fabric;
+
+	if (!changes || !end || !end->ops || !end->ops->changed)
+		return;
+	if (!end->changes)
+		list_append(&f->notices, &end->notice);
+	end->changes |= changes;
+	if (!f->notify.armed)
+		timer_arm(&f->notify, 0);
+}
+
+void fabric_port_attach(struct fabric_port *port, const struct fabric_port_ops *ops,
+			void *arg)
+{
+	list_remove(&port->end->notice);
+	port->end->changes = 0;
+	port->end->ops = ops;
+	port->end->arg = arg;
+}
+
+/* The SM hears of it by trap 144, once there is one (spec/sa-sm 5.3). */
+void fabric_port_set_issm(struct fabric_port *port, bool issm)
+{
+	uint32_t mask = issm ? port->info.cap_mask | SMP_CAP_SM
+			     : port->info.cap_mask & ~(uint32_t)SMP_CAP_SM;
+
+	port->end->is_sm = issm;
+	if (!port->node->powered || mask == port->info.cap_mask)
+		return;
+	port->info.cap_mask = mask;
+	net_port_changed(port, FABRIC_PORT_OTHER);
+	net_trap_raise(&port->end->local_trap);
+}

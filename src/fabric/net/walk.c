@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From hop to hop by the forwarding tables (spec/sa-sm 7.5, 3.8). The same steps carry
+ * management datagrams and answer fabric_walk_*, so that both see the same fabric.
+ *
+ * On a link, VL15 passes while it is physically up; everything else needs ACTIVE where it
+ * leaves and at least ARMED where it arrives, and the P_Key where a switch enforces it.
+ */
+#include "fabric/net/fabric_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* PortInfo.enforcement */
+#define ENFORCE_IN  0x8u
+#define ENFORCE_OUT 0x4u
+
+bool net_pkey_passes(const struct fabric_port *p, uint16_t pkey)
+{
+	for (unsigned int i = 0; i < p->node->pkey_cap; i++) {
+		if (ib_pkeys_match(p->pkeys[i], pkey))
+			return true;
+	}
+	return false;
+}
+
+static bool is_enforced(const struct net_transit *t, const struct fabric_port *p,
+			unsigned int direction)
+{
+	return !t->vl15 && net_is_external(p) && (p->info.enforcement & direction);
+}
+
+static enum net_drop check_leaving(const struct net_transit *t,
+				   const struct fabric_port *out)
+{
+	if (!out->linked)
+		return NET_PORT_DOWN;
+	if (!t->vl15 && out->info.state != SMP_PORT_ACTIVE)
+		return NET_PORT_DOWN;
+	if (is_enforced(t, out, ENFORCE_OUT) && !net_pkey_passes(out, t->pkey))
+		return NET_BAD_PKEY;
+	return NET_PASSED;
+}
+
+static enum net_drop check_arriving(const struct net_transit *t,
+				    const struct fabric_port *in)
+{
+	if (!t->vl15 && in->info.state < SMP_PORT_ARMED)
+		return NET_PORT_DOWN;
+	if (is_enforced(t, in, ENFORCE_IN) && !net_pkey_passes(in, t->pkey))
+		return NET_BAD_PKEY;
+	return NET_PASSED;
+}
+
+/* What a real packet meets and leaves behind on a link. */
+static enum net_drop travel(struct net_transit *t, struct fabric_port *out)
+{
+	struct fabric *f = out->node->fabric;
+	struct net_counters *there = &out->peer->counters;
+
+	out->counters.xmit_packets++;
+	out->counters.xmit_bytes += t->bytes;
+	t->delay_ns += f->hop_latency_ns;
+	if (f->trouble.loss && random_chance(f->random, f->trouble.loss)) {
+		there->vl15_dropped += t->vl15;
+		return NET_LOST;
+	}
+	if (f->trouble.reorder && f->trouble.delay_ns &&
+	    random_chance(f->random, f->trouble.reorder))
+		t->delay_ns += 1 + random_below(f->random, f->trouble.delay_ns);
+	there->rcv_packets++;
+	there->rcv_bytes += t->bytes;
+	return NET_PASSED;
+}
+
+static enum net_drop count_refusal(const struct net_transit *t, struct fabric_port *p,
+				   enum net_drop drop, bool leaving)
+{
+	if (!t->bytes || drop == NET_PASSED)
+		return drop;
+	if (drop == NET_BAD_PKEY && leaving)
+		p->counters.xmit_constraint++;
+	else if (drop == NET_BAD_PKEY)
+		p->counters.rcv_constraint++;
+	else if (leaving)
+		p->counters.xmit_discards++;
+	return drop;
+}
+
+enum net_drop net_cross(struct net_transit *t, struct fabric_port *out)
+{
+	enum net_drop drop;
+
+	t->at = out;
+	drop = count_refusal(t, out, check_leaving(t, out), true);
+	if (drop == NET_PASSED && t->bytes)
+		drop = travel(t, out);
+	if (drop != NET_PASSED)
+		return drop;
+	t->at = out->peer;
+	return count_refusal(t, t->at, check_arriving(t, t->at), false);
+}
+
+static enum net_drop relay_error(const struct net_transit *t)
+{
+	if (t->bytes)
+		t->at->counters.relay_errors++;
+	return NET_NO_ROUTE;
+}
+
+/* -- unicast ----------------------------------------------------------------------- */
+
+/* In a switch, at the port it came in by or was sent from (0): where to? Null: nowhere. */
+static struct fabric_port *forward(const struct net_transit *t)
+{
+	struct fabric_node *n = t->at->node;
+	uint8_t port = net_lft_port(n, t->dlid);
+
+	/* Back where it came from is a loop, and counted like no route. */
+	if (port > n->num_ports || port == t->at->num)
+		return NULL;
+	return &n->ports[port];
+}
+
+enum net_drop net_route(struct net_transit *t, struct fabric_port *from)
+{
+	uint32_t hops = from->node->fabric->switch_count + 1; /* more is a loop */
+	struct fabric_port *out = from;
+
+	t->at = from;
+	if (net_has_lid(from, t->dlid))
+		return NET_PASSED;
+	if (from->node->is_switch)
+		out = forward(t);
+	for (; out && out->num && hops; hops--) {
+		enum net_drop drop = net_cross(t, out);
+
+		if (drop != NET_PASSED)
+			return drop;
+		if (!t->at->node->is_switch)
+			return net_has_lid(t->at, t->dlid) ? NET_PASSED : NET_NO_ROUTE;
+		out = forward(t);
+	}
+	if (!out || out->num || !net_has_lid(out, t->dlid))
+		return relay_error(t);
+	return NET_PASSED;
+}
+
+static struct fabric_port *self(const struct fabric_port *port)
+{
+	return &port->node->ports[port->num];
+}
+
+struct fabric_port *fabric_walk_unicast(const struct fabric_port *port, uint16_t dlid,
+					uint16_t pkey)
+{
+	struct net_transit t = { .dlid = dlid, .pkey = pkey };
+
+	if (port->info.state != SMP_PORT_ACTIVE || dlid >= IB_LID_MULTICAST_BASE)
+		return NULL;
+	return net_route(&t, self(port)) == NET_PASSED ? net_end_of(t.at) : NULL;
+}
+
+/* -- multicast --------------------------------------------------------------------- */
+
+#define COPIES_FIRST 64u
+
+/* A copy that has come into a switch. */
+struct copy {
+	struct fabric_port *in;
+	uint32_t hops;
+};
+
+/*
+ * The copies that have not been forwarded yet, oldest first. Sound tables are trees and
+ * make one copy a link. Others may make copies without end: each ends after as many hops
+ * as there are switches, all together at `left`; and those with the fewest hops are
+ * served first, so that whoever is reached at all is among them.
+ */
+struct flood {
+	struct copy *copies;
+	uint32_t head, tail, room;
+	uint32_t left;
+	struct net_transit transit;
+	void (*fn)(void *arg, struct fabric_port *reached);
+	void *arg;
+};
+
+static void flood_add(struct flood *fl, struct fabric_port *in, uint32_t hops)
+{
+	if (fl->tail == fl->room) {
+		uint32_t room = fl->room ? fl->room * 2 : COPIES_FIRST;
+		struct copy *copies;
+
+		if (fl->head > fl->room / 2) {
+			fl->tail -= fl->head;
+			memmove(fl->copies, fl->copies + fl->head,
+				fl->tail * sizeof(*fl->copies));
+			fl->head = 0;
+		} else {
+			copies = realloc(fl->copies, room * sizeof(*copies));
+			if (!copies)
+				return; /* lost, as packets may be */
+			fl->copies = copies;
+			fl->room = room;
+		}
+	}
+	fl->copies[fl->tail++] = (struct copy){ in, hops };
+}
+
+/* One copy leaves a switch, or an adapter, through `out`. */
+static void send_copy(struct flood *fl, struct fabric_port *out, uint32_t hops)
+{
+	struct fabric_port *at;
+
+	if (!fl->left)
+		return;
+	fl->left--;
+	if (!out->num) {
+		fl->fn(fl->arg, out);
+		return;
+	}
+	if (net_cross(&fl->transit, out) != NET_PASSED)
+		return;
+	at = fl->transit.at;
+	if (!at->node->is_switch)
+		fl->fn(fl->arg, at);
+	else if (hops < at->node->fabric->switch_count)
+		flood_add(fl, at, hops + 1);
+}
+
+/* Spec/sa-sm 7.5 step 4: what the table does not cover goes to a default port, 0 meaning
+ * that there is none. */
+static void forward_by_default(struct flood *fl, const struct copy *c)
+{
+	struct fabric_node *n = c->in->node;
+	uint8_t primary = n->switch_info.default_mcast_primary;
+	uint8_t port = c->in->num != primary ? primary
+					     : n->switch_info.default_mcast_not_primary;
+
+	if (n->mft_cap && port && port <= n->num_ports && port != c->in->num)
+		send_copy(fl, &n->ports[port], c->hops);
+}
+
+static void forward_copy(struct flood *fl, const struct copy *c)
+{
+	struct fabric_node *n = c->in->node;
+	uint32_t index = fl->transit.dlid - IB_LID_MULTICAST_BASE;
+	const uint16_t *masks;
+
+	if (index >= n->mft_cap || fl->transit.dlid > n->switch_info.mft_top) {
+		forward_by_default(fl, c);
+		return;
+	}
+	masks = net_mft_masks(n, index);
+	for (unsigned int position = 0; masks && position < n->positions; position++) {
+		for (uint32_t mask = masks[position]; mask; mask &= mask - 1) {
+			unsigned int port =
+				16 * position + (unsigned int)__builtin_ctz(mask);
+
+			if (port != c->in->num)
+				send_copy(fl, &n->ports[port], c->hops);
+		}
+	}
+}
+
+void fabric_walk_multicast(const struct fabric_port *port, uint16_t mlid, uint16_t pkey,
+			   void (*fn)(void *arg, struct fabric_port *reached), void *arg)
+{
+	struct flood fl = {
+		.left = 4 * port->node->fabric->port_count,
+		.transit = { .dlid = mlid, .pkey = pkey },
+		.fn = fn,
+		.arg = arg,
+	};
+
+	if (port->info.state != SMP_PORT_ACTIVE || !ib_lid_is_multicast(mlid))
+		return;
+	if (port->node->is_switch)
+		flood_add(&fl, self(port), 1);
+	else
+		send_copy(&fl, self(port), 0);
+	while (fl.head < fl.tail) {
+		struct copy c = fl.copies[fl.head++];
+
+		forward_copy(&fl, &c);
+	}
+	free(fl.copies);
+}
