@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "wire/fields.h"
 
-#include <stdbool.h>
+#include <endian.h>
 #include <string.h>
 
-static bool is_number(const struct wire_field *f)
-{
-	return f->size == 1 || f->size == 2 || f->size == 4 || f->size == 8;
-}
+/* Wider ones are bytes. */
+#define NUMBER_BITS_MAX 64
 
 static uint64_t member_load(const void *member, uint16_t size)
 {
@@ -51,30 +49,66 @@ static void member_store(void *member, uint16_t size, uint64_t value)
 	}
 }
 
-static uint64_t field_mask(const struct wire_field *f)
+static uint64_t wire_load(const uint8_t *at, unsigned int bytes)
 {
-	return f->bits == 64 ? UINT64_MAX : (1ull << f->bits) - 1;
+	uint16_t v16;
+	uint32_t v32;
+	uint64_t v = 0;
+
+	switch (bytes) {
+	case 1:
+		return at[0];
+	case 2:
+		memcpy(&v16, at, sizeof(v16));
+		return be16toh(v16);
+	case 4:
+		memcpy(&v32, at, sizeof(v32));
+		return be32toh(v32);
+	case 8:
+		memcpy(&v, at, sizeof(v));
+		return be64toh(v);
+	default:
+		while (bytes-- > 0)
+			v = v << 8 | *at++;
+		return v;
+	}
+}
+
+static void wire_or(uint8_t *at, unsigned int bytes, uint64_t value)
+{
+	for (; bytes > 0; value >>= 8)
+		at[--bytes] |= (uint8_t)value;
 }
 
 /* The bytes that hold a number are at most eight: what is wider than 56 bits starts at a
  * byte. `below` bits of the last one belong to others. */
+struct place {
+	unsigned int first, bytes, below;
+	uint64_t mask;
+};
+
+static struct place place_of(const struct wire_field *f)
+{
+	unsigned int end = f->bit + f->bits, first = f->bit / 8, last = (end + 7) / 8;
+
+	return (struct place){ first, last - first, 8 * last - end,
+			       UINT64_MAX >> (NUMBER_BITS_MAX - f->bits) };
+}
+
 static void get_number(const struct wire_field *f, const uint8_t *wire, uint8_t *member)
 {
-	unsigned int end = f->bit + f->bits, last = (end + 7) / 8, below = 8 * last - end;
-	uint64_t v = 0;
+	const struct place p = place_of(f);
 
-	for (unsigned int i = f->bit / 8; i < last; i++)
-		v = v << 8 | wire[i];
-	member_store(member, f->size, v >> below & field_mask(f));
+	member_store(member, f->size,
+		     wire_load(wire + p.first, p.bytes) >> p.below & p.mask);
 }
 
 static void put_number(const struct wire_field *f, uint8_t *wire, const uint8_t *member)
 {
-	unsigned int end = f->bit + f->bits, last = (end + 7) / 8, below = 8 * last - end;
-	uint64_t v = (member_load(member, f->size) & field_mask(f)) << below;
+	const struct place p = place_of(f);
 
-	for (unsigned int i = last; i-- > f->bit / 8u; v >>= 8)
-		wire[i] |= (uint8_t)v;
+	wire_or(wire + p.first, p.bytes,
+		(member_load(member, f->size) & p.mask) << p.below);
 }
 
 void wire_get(const struct wire_format *format, const uint8_t *wire, void *ret)
@@ -83,7 +117,7 @@ void wire_get(const struct wire_format *format, const uint8_t *wire, void *ret)
 		const struct wire_field *f = &format->fields[i];
 		uint8_t *member = (uint8_t *)ret + f->member;
 
-		if (is_number(f))
+		if (f->bits <= NUMBER_BITS_MAX)
 			get_number(f, wire, member);
 		else
 			memcpy(member, wire + f->bit / 8, f->size);
@@ -97,7 +131,7 @@ void wire_put(const struct wire_format *format, uint8_t *wire, const void *value
 		const struct wire_field *f = &format->fields[i];
 		const uint8_t *member = (const uint8_t *)value + f->member;
 
-		if (is_number(f))
+		if (f->bits <= NUMBER_BITS_MAX)
 			put_number(f, wire, member);
 		else
 			memcpy(wire + f->bit / 8, member, f->size);

@@ -5,7 +5,7 @@
  * management datagrams, whose fields are of any width and rarely aligned.
  *
  * Numbers are big-endian on the wire and host order in the struct, where a member of 1, 2,
- * 4 or 8 bytes holds them; members of other sizes are bytes and are copied.
+ * 4 or 8 bytes holds them; what has more than 64 bits is bytes and is copied.
  */
 #ifndef WIRE_FIELDS_H
 #define WIRE_FIELDS_H
