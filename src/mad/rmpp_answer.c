@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "rmpp_answer.h"
+#include "mad/rmpp_priv.h"
 
 #include <string.h>
 

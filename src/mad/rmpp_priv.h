@@ -4,8 +4,8 @@
  * what they answer, class header included, so that whoever delivers MADs finds the same
  * owner for them.
  */
-#ifndef MAD_RMPP_ANSWER_H
-#define MAD_RMPP_ANSWER_H
+#ifndef MAD_RMPP_PRIV_H
+#define MAD_RMPP_PRIV_H
 
 #include "wire/mad.h"
 

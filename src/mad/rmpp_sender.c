@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/list.h"
-#include "rmpp_answer.h"
+#include "mad/rmpp_priv.h"
 
 #define RMPP_DATA_BYTES (MAD_BYTES - RMPP_HEADER_BYTES) /* as PayloadLength counts */
 
