@@ -102,15 +102,18 @@ struct ib_mad_agent *
 ib_register_mad_agent(struct ib_device *device, u32 port_num, u32 qpn /* 0 or 1 */,
 		      const struct ib_mad_reg_req *reg, u8 rmpp_version,
 		      const struct ib_mad_agent_ops *ops, void *context);
-/* What is under way ends with FLUSHED before this returns; nothing comes afterwards. */
+/* What is under way ends with FLUSHED before this returns; nothing comes afterwards. From
+ * the agent's own functions too. When the device goes before that, what is under way ends
+ * with FLUSHED from the timers. */
 void ib_unregister_mad_agent(struct ib_mad_agent *agent);
 void *ib_mad_agent_context(const struct ib_mad_agent *agent);
 u32 ib_mad_agent_tag(const struct ib_mad_agent *agent);
+/* Null: it is gone. */
 struct ib_device *ib_mad_agent_device(const struct ib_mad_agent *agent, u32 *ret_port);
 
 /* The upper half of the transaction id of a request is replaced by the agent's tag.
- * `*ret_id` (may be null) names the send for cancel. -EINVAL: malformed; -ENOMEM. What
- * goes wrong later comes by send_done. */
+ * `*ret_id` (may be null) names the send for cancel. -EINVAL: malformed; -ENOMEM;
+ * -ENODEV: the device is gone. What goes wrong later comes by send_done. */
 int ib_post_send_mad(struct ib_mad_agent *agent, const struct ib_mad_send *send,
 		     u64 *ret_id);
 /* It ends with FLUSHED, from the timers. Harmless when it is over. */
