@@ -94,7 +94,9 @@ struct fabric_port *fabric_walk_unicast(const struct fabric_port *port, uint16_t
 					uint16_t pkey);
 /* The same for a multicast LID: calls `fn` once for every adapter port or switch port 0
  * that a copy reaches, as often as one does. The sending port's own loopback is not the
- * switches' business and not reported. */
+ * switches' business and not reported. Tables with a loop make copies until they have
+ * been through as many switches as there are, all together at most 4 for every port of
+ * the fabric; then `fn` is called more than once for the same port. */
 void fabric_walk_multicast(const struct fabric_port *port, uint16_t mlid, uint16_t pkey,
 			   void (*fn)(void *arg, struct fabric_port *reached), void *arg);
 /* Goes up whenever an answer may be another. */
