@@ -291,7 +291,9 @@ static int sender_install(struct engine *e, struct sender *s)
 	struct rx *rx = &e->rx;
 
 	/* Two threads asked; the other one may even have read it to its end since. */
-	if (rx->senders[s->slot] || rx->finished[s->slot] == s->incarnation)
+	if (rx->finished[s->slot] == s->incarnation)
+		return -ESTALE;
+	if (rx->senders[s->slot])
 		return -EEXIST;
 	s->index = SENDER_UNHEARD;
 	s->serial = ++rx->serial;
@@ -366,6 +368,10 @@ static void map_one(struct engine *e, uint32_t slot)
 	lock_take(&e->rx_lock);
 	r = sender_install(e, s);
 	lock_drop(&e->rx_lock);
+	/* The daemon counts us as a reader again, since we asked after we had told it that we
+	 * are done: it would keep the log for ever. */
+	if (r == -ESTALE)
+		e->ops->drained(e->arg, slot, s->incarnation);
 	if (r < 0)
 		sender_free(s);
 }

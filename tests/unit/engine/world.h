@@ -40,6 +40,7 @@ struct world_process {
 	uint32_t next_qp, next_member; /* counter blocks */
 	_Atomic unsigned int cq_events, async_events, maps, drained;
 	_Atomic int last_async;
+	void (*mapping)(struct world_process *p); /* before a question is answered */
 };
 
 struct world {
@@ -72,6 +73,8 @@ static inline int world_map_peer(void *arg, uint32_t slot, struct engine_peer *r
 	int r = -ENOENT;
 
 	atomic_fetch_add(&p->maps, 1);
+	if (p->mapping)
+		p->mapping(p);
 	pthread_mutex_lock(&w->lock);
 	if (peer->incarnation) {
 		ret->incarnation = peer->incarnation;
@@ -347,7 +350,7 @@ static inline void world_qp_create(struct world_qp *q, struct world_process *p,
 		assert_int_equal(engine_cq_create(e, 65536, p, &q->send_cq), 0);
 		assert_int_equal(engine_cq_create(e, 65536, p, &q->recv_cq), 0);
 	}
-	q->counters = p->next_qp++;
+	q->counters = p->next_qp++ % SHM_QP_COUNTERS;
 	const struct engine_qp_config config = {
 		.qpn = q->qpn,
 		.type = IBV_QPT_UD,
