@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What was found becomes the subnet. Links first, then who is gone is told to the client
+ * and forgotten, then who is new comes in. Each pass takes some nodes a time.
+ *
+ * A port that was reset since the last sweep is out and in again (spec/sa-sm 2.3): its
+ * memberships are over, and it will be told to register anew.
+ */
+#include "fabric/sm/sm_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+
+#define NODES_A_STEP 500u
+
+static void tell_out(struct sm *sm, struct subnet_port *port)
+{
+	const struct sm_client_ops *client = sm->config.client;
+	struct sm_port *p = sm_port_of(port);
+
+	if (!p->told)
+		return;
+	p->told = false;
+	if (client && client->port_out)
+		client->port_out(sm->config.client_arg, subnet_port_guid(port));
+}
+
+static bool claims_agree(const struct subnet_port *port)
+{
+	const struct sm_port *p = sm_port_of(port);
+
+	return p->claim && p->found && sm_port_of(p->claim)->found &&
+	       sm_port_of(p->claim)->claim == port;
+}
+
+static void commit_link(struct sm *sm, struct subnet_port *port)
+{
+	struct sm_port *p = sm_port_of(port);
+	struct subnet_port *peer = claims_agree(port) ? p->claim : NULL;
+
+	if (p->claim && p->found && sm_port_of(p->claim)->claim != port) {
+		log_warning("sm: the link of node %016llx port %u leads to node %016llx, "
+			    "which has another one there: two nodes with one GUID?",
+			    (unsigned long long)port->node->info.node_guid, port->num,
+			    (unsigned long long)p->claim->node->info.node_guid);
+		sm->duplicates++;
+		sm->sweep.failed = true;
+	}
+	if (port->peer != peer)
+		sm->sweep.topology = true;
+	port->peer = peer;
+	port->seen = p->found && (peer || port->num == 0 || port == sm->own);
+}
+
+static void commit_links(struct sm *sm, struct subnet_node *node)
+{
+	for (unsigned int i = 0; i <= node->info.num_ports; i++)
+		commit_link(sm, &node->ports[i]);
+}
+
+static bool is_there(const struct sm_node *n)
+{
+	return n->found && (!n->sw || n->ports[0].found);
+}
+
+static void drop_lost(struct sm *sm, struct subnet_node *node)
+{
+	struct sm_node *n = sm_node_of(node);
+	bool there = is_there(n);
+
+	for (unsigned int i = 0; i <= node->info.num_ports; i++) {
+		struct subnet_port *port = &node->ports[i];
+		struct sm_port *p = &n->ports[i];
+
+		if (port != sm_end_of(port))
+			continue;
+		if (!there || !port->seen || p->arrived)
+			tell_out(sm, port);
+		if (port->seen)
+			continue;
+		p->via = NULL;
+		p->pkeys_known = false;
+		sm_port_withdraw(sm, port);
+		sm_port_set_lid(sm, port, 0);
+	}
+	n->failed = false;
+	if (there)
+		return;
+	log_info("sm: node %016llx is gone", (unsigned long long)node->info.node_guid);
+	sm->sweep.topology = true;
+	sm_node_destroy(sm, n);
+}
+
+static void take_in(struct sm *sm, struct subnet_node *node)
+{
+	struct sm_node *n = sm_node_of(node);
+
+	if (!n->committed) {
+		n->committed = true;
+		list_remove(&node->link);
+		list_append(&sm->subnet.nodes, &node->link);
+		hash_insert(&sm->subnet.nodes_by_guid, &node->by_guid,
+			    sm_guid_hash(node->info.node_guid));
+		sm->subnet.node_count++;
+		sm->sweep.topology = true;
+	}
+	for (unsigned int i = 0; i <= node->info.num_ports; i++)
+		if (node->ports[i].seen && &node->ports[i] == sm_end_of(&node->ports[i]))
+			sm_port_publish(sm, &node->ports[i]);
+}
+
+/* -- arrays ---------------------------------------------------------------------------- */
+
+static bool is_end(const struct sm *sm, struct subnet_port *port)
+{
+	return port->seen && port == sm_end_of(port) && sm_port_of(port)->has_guid;
+}
+
+static void count_node(struct sm *sm, struct subnet_node *node)
+{
+	for (unsigned int i = 0; i <= node->info.num_ports; i++)
+		sm->end_count += is_end(sm, &node->ports[i]);
+	sm->switch_count += sm_is_switch(node);
+}
+
+/* The SM's own port, the switches, the others: the order of bringing up (spec/sa-sm 3.4). */
+static void fill_ends(struct sm *sm, uint32_t *at, bool switches)
+{
+	list_for_each(pos, &sm->subnet.nodes) {
+		struct subnet_node *node = container_of(pos, struct subnet_node, link);
+
+		if (sm_is_switch(node) != switches)
+			continue;
+		for (unsigned int i = 0; i <= node->info.num_ports; i++)
+			if (is_end(sm, &node->ports[i]) && &node->ports[i] != sm->own)
+				sm->ends[(*at)++] = &node->ports[i];
+	}
+}
+
+static void fill_switches(struct sm *sm)
+{
+	uint32_t at = 0;
+
+	list_for_each(pos, &sm->subnet.nodes) {
+		struct subnet_node *node = container_of(pos, struct subnet_node, link);
+
+		if (!sm_is_switch(node))
+			continue;
+		sm_node_of(node)->sw->index = at;
+		sm->switches[at++] = sm_node_of(node)->sw;
+	}
+}
+
+static int make_arrays(struct sm *sm)
+{
+	uint32_t at = 0;
+
+	sm->end_count = sm->switch_count = 0;
+	list_for_each(pos, &sm->subnet.nodes)
+		count_node(sm, container_of(pos, struct subnet_node, link));
+	free(sm->ends);
+	free(sm->switches);
+	sm->ends = calloc(sm->end_count + 1u, sizeof(struct subnet_port *));
+	sm->switches = calloc(sm->switch_count + 1u, sizeof(struct sm_switch *));
+	if (!sm->ends || !sm->switches) {
+		sm->end_count = sm->switch_count = 0;
+		return -ENOMEM;
+	}
+	if (is_end(sm, sm->own))
+		sm->ends[at++] = sm->own;
+	fill_ends(sm, &at, true);
+	sm->end_switches = at;
+	fill_ends(sm, &at, false);
+	fill_switches(sm);
+	return 0;
+}
+
+/* -- the phase ------------------------------------------------------------------------- */
+
+static const struct {
+	bool found; /* also nodes that are not yet in the subnet */
+	void (*fn)(struct sm *sm, struct subnet_node *node);
+} passes[] = {
+	{ false, commit_links }, { true, commit_links }, { false, drop_lost },
+	{ true, drop_lost },     { true, take_in },      { false, take_in },
+};
+#define PASSES (sizeof(passes) / sizeof(passes[0]))
+
+static struct list *pass_list(struct sm *sm)
+{
+	return passes[sm->sweep.cursor].found ? &sm->found : &sm->subnet.nodes;
+}
+
+static void begin(struct sm *sm)
+{
+	sm_mcast_block(sm);
+	sm->subnet.sm_port = sm->own;
+	sm->sweep.node_cursor = pass_list(sm)->next;
+}
+
+static enum sm_step next(struct sm *sm)
+{
+	struct sm_sweep *s = &sm->sweep;
+
+	for (unsigned int i = 0; i < NODES_A_STEP; i++) {
+		struct list *pos = s->node_cursor;
+
+		if (pos != pass_list(sm)) {
+			s->node_cursor = pos->next;
+			passes[s->cursor].fn(sm,
+					     container_of(pos, struct subnet_node, link));
+			continue;
+		}
+		if (++s->cursor == PASSES) {
+			if (make_arrays(sm) < 0)
+				s->failed = true;
+			return SM_STEP_DONE;
+		}
+		s->node_cursor = pass_list(sm)->next;
+	}
+	return SM_STEP_WORKED;
+}
+
+const struct sm_phase sm_phase_commit = { .name = "commit",
+					  .begin = begin,
+					  .next = next };

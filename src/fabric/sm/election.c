@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who is master (spec/sa-sm 2.6). Greater is the SM of greater priority, of equal ones that
+ * of the lower GUID.
+ *
+ * Who discovers a master, or a greater SM than itself, stands by and polls it; when it does
+ * not answer, or is no master, several times in a row, all is discovered anew. A master
+ * that finds a greater SM standing by, or master of what was another subnet, hands over.
+ */
+#include "fabric/sm/sm_priv.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+
+#define MISSES_MAX 3u
+
+/* AttributeModifier of a Set. */
+enum sm_info_set {
+	SET_HANDOVER = 1,
+	SET_ACKNOWLEDGE = 2,
+	SET_DISABLE = 3,
+	SET_STANDBY = 4,
+	SET_DISCOVER = 5,
+};
+
+static bool is_greater(const struct sm *sm, const struct smp_sm_info *other)
+{
+	if (other->priority != sm->config.priority)
+		return other->priority > sm->config.priority;
+	return other->guid < sm->config.port_guid;
+}
+
+static void own_info(struct sm *sm, uint8_t *data)
+{
+	static const uint8_t states[] = {
+		[SM_DISCOVERING] = SMP_SM_DISCOVERING,
+		[SM_STANDBY] = SMP_SM_STANDBY,
+		[SM_MASTER] = SMP_SM_MASTER,
+		[SM_STOPPED] = SMP_SM_NOT_ACTIVE,
+	};
+	struct smp_sm_info info = {
+		.guid = sm->config.port_guid,
+		.act_count = ++sm->act_count,
+		.priority = sm->config.priority,
+		.state = states[sm->state],
+	};
+
+	smp_sm_info_put(data, &info);
+}
+
+/* -- changes of state ------------------------------------------------------------------ */
+
+static void discover(struct sm *sm)
+{
+	timer_disarm(&sm->poll);
+	sm->state = SM_DISCOVERING;
+	sm->master = NULL;
+	sm_sweep_stop(sm, UINT64_MAX);
+	sm_sweep_want(sm, 0);
+}
+
+static void forget_tables(struct list *nodes)
+{
+	list_for_each(pos, nodes) {
+		struct sm_node *n =
+			sm_node_of(container_of(pos, struct subnet_node, link));
+
+		if (n->sw)
+			sm_switch_forget(n->sw);
+		for (unsigned int i = 0; i <= n->node->info.num_ports; i++)
+			n->ports[i].arrived = true;
+	}
+}
+
+void sm_become_master(struct sm *sm)
+{
+	log_info("sm: master");
+	timer_disarm(&sm->poll);
+	sm->state = SM_MASTER;
+	sm->first = true;
+	sm->master = NULL;
+	/* Whoever was master before us may have written anything, and all are to register
+	 * anew with us. */
+	forget_tables(&sm->subnet.nodes);
+	forget_tables(&sm->found);
+}
+
+static void leave_mastership(struct sm *sm)
+{
+	const struct sm_client_ops *client = sm->config.client;
+
+	sm->up = false;
+	sm_sweep_stop(sm, UINT64_MAX);
+	sm_smp_drop(sm, SM_KIND_ELECTION);
+	if (!sm->serving)
+		return;
+	sm->serving = false;
+	if (client && client->down)
+		client->down(sm->config.client_arg);
+	sm_mcast_reset(sm);
+}
+
+void sm_become_standby(struct sm *sm, struct subnet_port *master)
+{
+	log_info("sm: standby");
+	leave_mastership(sm);
+	sm->state = SM_STANDBY;
+	sm->master = master;
+	sm->poll_misses = 0;
+	timer_arm(&sm->poll, sm->config.standby_poll_ns);
+}
+
+/* -- handing over ---------------------------------------------------------------------- */
+
+static void handed_over(struct sm *sm, struct sm_smp *smp, int error, const uint8_t *data)
+{
+	struct subnet_port *port = smp->to;
+
+	if (error || sm->state != SM_MASTER)
+		return;
+	sm_become_standby(sm, port);
+}
+
+static struct sm_smp *ask_sm(struct sm *sm, struct subnet_port *to, uint8_t method,
+			     uint32_t mod, sm_smp_fn done)
+{
+	struct sm_smp *smp =
+		sm_smp_new(sm, SM_KIND_ELECTION, to, method, SMP_SM_INFO, mod, done);
+
+	if (smp && method == MAD_METHOD_SET)
+		own_info(sm, smp->data);
+	return smp;
+}
+
+static void hand_over(struct sm *sm, struct subnet_port *to)
+{
+	struct sm_smp *smp = ask_sm(sm, to, MAD_METHOD_SET, SET_HANDOVER, handed_over);
+
+	if (!smp)
+		return;
+	log_info("sm: handing over to the SM at node %016llx",
+		 (unsigned long long)to->node->info.node_guid);
+	sm_smp_queue(smp);
+}
+
+/* -- polls ----------------------------------------------------------------------------- */
+
+static void missed(struct sm *sm)
+{
+	if (++sm->poll_misses < MISSES_MAX)
+		return;
+	log_info("sm: the master does not answer");
+	discover(sm);
+}
+
+static void standby_polled(struct sm *sm, struct sm_smp *smp, int error,
+			   const uint8_t *data)
+{
+	struct smp_sm_info info = { 0 };
+
+	if (sm->state != SM_STANDBY)
+		return;
+	if (!error)
+		smp_sm_info_get(data, &info);
+	if (info.state == SMP_SM_MASTER)
+		sm->poll_misses = 0;
+	else if (info.state != SMP_SM_DISCOVERING)
+		missed(sm);
+}
+
+/* A greater SM that was discovering, or a lesser master that was to hand over. */
+static void master_polled(struct sm *sm, struct sm_smp *smp, int error,
+			  const uint8_t *data)
+{
+	struct smp_sm_info info;
+
+	if (error || sm->state != SM_MASTER)
+		return;
+	smp_sm_info_get(data, &info);
+	if (is_greater(sm, &info) &&
+	    (info.state == SMP_SM_STANDBY || info.state == SMP_SM_MASTER))
+		hand_over(sm, smp->to);
+	else if (info.state == SMP_SM_DISCOVERING || info.state == SMP_SM_MASTER)
+		timer_arm(&sm->poll, sm->config.standby_poll_ns);
+}
+
+static void poll_port(struct sm *sm, struct subnet_port *port, sm_smp_fn done)
+{
+	struct sm_smp *smp = ask_sm(sm, port, MAD_METHOD_GET, 0, done);
+
+	if (!smp)
+		return;
+	smp->once = true;
+	sm_smp_queue(smp);
+}
+
+static void poll_due(struct timer *timer)
+{
+	struct sm *sm = container_of(timer, struct sm, poll);
+
+	if (sm->state == SM_STANDBY) {
+		timer_arm(&sm->poll, sm->config.standby_poll_ns);
+		if (sm->master)
+			poll_port(sm, sm->master, standby_polled);
+		else
+			missed(sm);
+		return;
+	}
+	for (unsigned int i = 0; sm->state == SM_MASTER && i < sm->remote_count; i++)
+		if (sm->remotes[i].port)
+			poll_port(sm, sm->remotes[i].port, master_polled);
+}
+
+/* -- in a sweep ------------------------------------------------------------------------ */
+
+static void remote_told(struct sm *sm, struct sm_smp *smp, int error, const uint8_t *data)
+{
+	struct sm_remote *remote;
+
+	/* Its IsSM may be all that is left of it. */
+	if (error || sm->remote_count == SM_REMOTES_MAX)
+		return;
+	remote = &sm->remotes[sm->remote_count];
+	smp_sm_info_get(data, &remote->info);
+	if (remote->info.guid == sm->config.port_guid)
+		return;
+	remote->port = smp->to;
+	sm->remote_count++;
+}
+
+void sm_election_found(struct sm *sm, struct subnet_port *port)
+{
+	struct sm_smp *smp = sm_smp_new(sm, SM_KIND_SWEEP, port, MAD_METHOD_GET,
+					SMP_SM_INFO, 0, remote_told);
+
+	if (smp)
+		sm_smp_queue(smp);
+}
+
+static void elect_discovering(struct sm *sm)
+{
+	struct sm_remote *choice = NULL;
+
+	for (unsigned int i = 0; i < sm->remote_count; i++) {
+		struct sm_remote *r = &sm->remotes[i];
+		bool master = r->info.state == SMP_SM_MASTER;
+
+		if (!master &&
+		    (!is_greater(sm, &r->info) || r->info.state == SMP_SM_NOT_ACTIVE))
+			continue;
+		if (!choice || (master && choice->info.state != SMP_SM_MASTER))
+			choice = r;
+	}
+	if (choice)
+		sm_become_standby(sm, choice->port);
+	else
+		sm_become_master(sm);
+}
+
+static void elect_master(struct sm *sm)
+{
+	bool look_again = false;
+
+	for (unsigned int i = 0; i < sm->remote_count; i++) {
+		struct sm_remote *r = &sm->remotes[i];
+		uint8_t state = r->info.state;
+
+		if (is_greater(sm, &r->info) &&
+		    (state == SMP_SM_STANDBY || state == SMP_SM_MASTER)) {
+			hand_over(sm, r->port);
+			return;
+		}
+		look_again |= state == SMP_SM_DISCOVERING || state == SMP_SM_MASTER;
+	}
+	if (look_again)
+		timer_arm(&sm->poll, sm->config.standby_poll_ns);
+}
+
+static enum sm_step next(struct sm *sm)
+{
+	return SM_STEP_DONE;
+}
+
+static void end(struct sm *sm)
+{
+	if (sm->state == SM_MASTER)
+		elect_master(sm);
+	else
+		elect_discovering(sm);
+}
+
+const struct sm_phase sm_phase_elect = { .name = "elect", .next = next, .end = end };
+
+/* -- requests of other SMs ------------------------------------------------------------- */
+
+static void acknowledged(struct sm *sm, struct sm_smp *smp, int error,
+			 const uint8_t *data)
+{
+}
+
+static void take_over(struct sm *sm)
+{
+	struct subnet_port *old = sm->master;
+	struct sm_smp *smp;
+
+	if (sm->state == SM_STOPPED)
+		return;
+	if (sm->state != SM_MASTER)
+		sm_become_master(sm);
+	smp = old ? ask_sm(sm, old, MAD_METHOD_SET, SET_ACKNOWLEDGE, acknowledged) : NULL;
+	if (smp) {
+		smp->once = true;
+		sm_smp_queue(smp);
+	}
+	sm_sweep_want(sm, 0);
+}
+
+/* False: no such order, or not in this state. */
+static bool obey(struct sm *sm, uint32_t order)
+{
+	switch (order) {
+	case SET_HANDOVER:
+		take_over(sm);
+		return true;
+	case SET_ACKNOWLEDGE:
+		return true;
+	case SET_DISABLE:
+		if (sm->state != SM_STANDBY)
+			return false;
+		timer_disarm(&sm->poll);
+		sm->state = SM_STOPPED;
+		return true;
+	case SET_STANDBY:
+		if (sm->state != SM_STOPPED)
+			return false;
+		sm_become_standby(sm, NULL);
+		return true;
+	case SET_DISCOVER:
+		if (sm->state == SM_STANDBY)
+			discover(sm);
+		return true;
+	default:
+		return false;
+	}
+}
+
+void sm_election_request(struct sm *sm, const struct ib_packet *packet)
+{
+	uint8_t mad[MAD_BYTES];
+	struct mad_header h;
+
+	memcpy(mad, packet->payload, sizeof(mad));
+	mad_header_get(mad, &h);
+	if (h.method == MAD_METHOD_SET && !obey(sm, h.attr_mod))
+		h.status = MAD_STATUS_BAD_VALUE;
+	h.method = MAD_METHOD_GET_RESP;
+	mad_header_put(mad, &h);
+	memset(mad + SMP_DATA, 0, SMP_DATA_BYTES);
+	own_info(sm, mad + SMP_DATA);
+	sm_reply(sm, packet, mad);
+}
+
+void sm_election_init(struct sm *sm)
+{
+	timer_init(&sm->poll, sm->config.timers, poll_due);
+}
+
+void sm_election_fini(struct sm *sm)
+{
+	timer_disarm(&sm->poll);
+}

@@ -1,0 +1,651 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Multicast tables: what they ought to be (trees.c says it) against what the switches
+ * have, in cells of 32 MLIDs by 16 ports, which is one SMP. Only cells that differ are
+ * written, in passes; all groups that changed meanwhile share one.
+ *
+ * A pass first removes what must go, on all switches, and only then adds what must come.
+ * So at no moment there is more in the tables than either the old trees or the new ones,
+ * and no mixture of both in which a packet could run in a circle or arrive twice. What
+ * could not be removed somewhere keeps its block from being added to. A cell of which is
+ * not known what the switch has (another SM's, a reset switch's) is emptied first.
+ */
+#include "fabric/sm/sm_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+#define WORK_A_STEP 2000u /* members and switches */
+
+/* -- cells ----------------------------------------------------------------------------- */
+
+struct sm_cell *sm_cell_find(const struct sm_switch *sw, uint16_t mlid,
+			     unsigned int position)
+{
+	uint32_t block = (mlid - IB_LID_MULTICAST_BASE) / SM_MLIDS_BLOCK;
+	uint32_t at = block * sw->positions + position;
+
+	return at < sw->cell_count ? sw->cells[at] : NULL;
+}
+
+static bool differs(const struct sm_cell *cell)
+{
+	return !cell->known || memcmp(cell->want, cell->have, sizeof(cell->want)) != 0;
+}
+
+void sm_cell_check(struct sm *sm, struct sm_cell *cell)
+{
+	if (list_empty(&cell->link) && differs(cell))
+		list_append(&sm->mc.cells, &cell->link);
+}
+
+static bool has_top(const struct sm_switch *sw)
+{
+	return sw->node->ports[0].info.cap_mask & SMP_CAP_MFT_TOP;
+}
+
+static uint32_t cap_of(const struct sm_switch *sw)
+{
+	uint32_t cap = sw->node->switch_info.mft_cap;
+
+	return cap < SM_MLIDS ? cap : SM_MLIDS;
+}
+
+static int make_room(struct sm_switch *sw)
+{
+	uint32_t blocks = (cap_of(sw) + SM_MLIDS_BLOCK - 1) / SM_MLIDS_BLOCK;
+	uint32_t count = blocks * sw->positions;
+	struct sm_cell **cells;
+
+	if (count <= sw->cell_count)
+		return 0;
+	cells = realloc(sw->cells, count * sizeof(struct sm_cell *));
+	if (!cells)
+		return -ENOMEM;
+	memset(cells + sw->cell_count, 0,
+	       (count - sw->cell_count) * sizeof(struct sm_cell *));
+	sw->cells = cells;
+	sw->cell_count = count;
+	return 0;
+}
+
+static struct sm_cell *cell_create(struct sm *sm, struct sm_switch *sw, uint16_t block,
+				   unsigned int position)
+{
+	uint32_t at = (uint32_t)block * sw->positions + position;
+
+	if (at >= sw->cell_count)
+		return NULL;
+	if (sw->cells[at])
+		return sw->cells[at];
+	sw->cells[at] = calloc(1, sizeof(struct sm_cell));
+	if (!sw->cells[at])
+		return NULL;
+	list_init(&sw->cells[at]->link);
+	sw->cells[at]->sw = sw;
+	sw->cells[at]->block = block;
+	sw->cells[at]->position = (uint8_t)position;
+	sm_cell_check(sm, sw->cells[at]);
+	return sw->cells[at];
+}
+
+/* All blocks that a top of this block would let packets see. */
+static int raise_top(struct sm *sm, struct sm_switch *sw, uint16_t block)
+{
+	uint32_t end = (block + 1u) * SM_MLIDS_BLOCK, cap = cap_of(sw);
+	uint16_t top = (uint16_t)(IB_LID_MULTICAST_BASE + (end < cap ? end : cap) - 1);
+
+	if (sw->mft_top >= top)
+		return 0;
+	for (uint16_t b = 0; b <= block; b++)
+		for (unsigned int p = 0; p < sw->positions; p++)
+			if (!cell_create(sm, sw, b, p))
+				return -ENOMEM;
+	sw->mft_top = top;
+	return 0;
+}
+
+struct sm_cell *sm_cell_get(struct sm *sm, struct sm_switch *sw, uint16_t block,
+			    unsigned int position)
+{
+	if (has_top(sw) && raise_top(sm, sw, block) < 0)
+		return NULL;
+	return cell_create(sm, sw, block, position);
+}
+
+/* Whatever the switch may have in its table gets a cell, to be emptied (spec/sa-sm 7.4). */
+static void adopt(struct sm *sm, struct sm_switch *sw)
+{
+	uint16_t top = sw->node->switch_info.mft_top;
+	uint32_t blocks = cap_of(sw) ? (cap_of(sw) - 1) / SM_MLIDS_BLOCK + 1 : 0;
+
+	if (has_top(sw)) {
+		uint32_t old =
+			top >= IB_LID_MULTICAST_BASE && top != IB_LID_PERMISSIVE
+				? (top - IB_LID_MULTICAST_BASE) / SM_MLIDS_BLOCK + 1
+				: 0;
+
+		blocks = old < blocks ? old : blocks;
+	}
+	sw->mft_adopted = make_room(sw) == 0;
+	for (uint32_t b = 0; sw->mft_adopted && b < blocks; b++)
+		for (unsigned int p = 0; p < sw->positions; p++)
+			if (!cell_create(sm, sw, (uint16_t)b, p))
+				sw->mft_adopted = false;
+	if (!sw->mft_adopted)
+		sm->mc.failed = true;
+}
+
+static void look_at_switch(struct sm *sm, struct sm_switch *sw)
+{
+	if (!sw->mft_adopted)
+		adopt(sm, sw);
+	for (uint32_t i = 0; i < sw->cell_count; i++) {
+		struct sm_cell *cell = sw->cells[i];
+
+		if (cell && sm->mc.restart)
+			memset(cell->want, 0, sizeof(cell->want));
+		if (cell)
+			sm_cell_check(sm, cell);
+	}
+}
+
+/* -- who waits ------------------------------------------------------------------------- */
+
+static void splice(struct list *from, struct list *to)
+{
+	while (!list_empty(from)) {
+		struct list *pos = from->prev;
+
+		list_remove(pos);
+		list_prepend(to, pos);
+	}
+}
+
+static void tell(struct list *waiters, int error)
+{
+	struct list due;
+
+	list_init(&due);
+	splice(waiters, &due);
+	while (!list_empty(&due)) {
+		struct sm_waiter *w = container_of(due.next, struct sm_waiter, link);
+
+		list_remove(&w->link);
+		w->done(w->arg, error);
+		free(w);
+	}
+}
+
+static void forget_waiters(struct list *waiters)
+{
+	list_for_each_safe(pos, waiters)
+		free(container_of(pos, struct sm_waiter, link));
+	list_init(waiters);
+}
+
+static void group_dirty(struct sm *sm, struct sm_group *g)
+{
+	list_remove(&g->dirty);
+	list_append(&sm->mc.dirty_groups, &g->dirty);
+}
+
+static void group_free(struct sm *sm, struct sm_group *g)
+{
+	sm->mc.groups[g->mlid - IB_LID_MULTICAST_BASE] = NULL;
+	list_remove(&g->dirty);
+	forget_waiters(&g->waiting);
+	forget_waiters(&g->riding);
+	free(g->members);
+	free(g->tree);
+	free(g);
+}
+
+/* -- requests -------------------------------------------------------------------------- */
+
+static void mc_go(struct sm *sm);
+
+static void cell_set(struct sm *sm, struct sm_smp *smp, int error, const uint8_t *data)
+{
+	struct sm_cell *cell = smp->arg;
+
+	if (error) {
+		sm->mc.failed = true;
+		if (sm->mc.stage == SM_MC_REMOVE)
+			sm->mc.bad_block[cell->block] = true;
+	} else {
+		for (unsigned int i = 0; i < SM_MLIDS_BLOCK; i++)
+			cell->have[i] =
+				(uint16_t)(smp->data[2 * i] << 8 | smp->data[2 * i + 1]);
+		cell->known = true;
+	}
+	mc_go(sm);
+}
+
+static void send_cell(struct sm *sm, struct sm_cell *cell, const uint16_t *words)
+{
+	struct sm_smp *smp = sm_smp_new(
+		sm, SM_KIND_MCAST, &cell->sw->node->ports[0], MAD_METHOD_SET,
+		SMP_MULTICAST_FT, (uint32_t)cell->position << 28 | cell->block, cell_set);
+
+	if (!smp) {
+		sm->mc.failed = true;
+		sm->mc.bad_block[cell->block] = true;
+		return;
+	}
+	smp->arg = cell;
+	/* Until the answer is here it may have the one or the other. */
+	cell->known = false;
+	for (unsigned int i = 0; i < SM_MLIDS_BLOCK; i++) {
+		smp->data[2 * i] = (uint8_t)(words[i] >> 8);
+		smp->data[2 * i + 1] = (uint8_t)words[i];
+	}
+	sm->counters.mft_blocks++;
+	sm_smp_queue(smp);
+}
+
+static void remove_from(struct sm *sm, struct sm_cell *cell)
+{
+	uint16_t words[SM_MLIDS_BLOCK] = { 0 };
+
+	for (unsigned int i = 0; cell->known && i < SM_MLIDS_BLOCK; i++)
+		words[i] = cell->have[i] & cell->want[i];
+	if (!cell->known || memcmp(words, cell->have, sizeof(words)) != 0)
+		send_cell(sm, cell, words);
+}
+
+static void add_to(struct sm *sm, struct sm_cell *cell)
+{
+	if (cell->known && differs(cell) && !sm->mc.bad_block[cell->block])
+		send_cell(sm, cell, cell->want);
+}
+
+static void top_set(struct sm *sm, struct sm_smp *smp, int error, const uint8_t *data)
+{
+	if (error)
+		sm->mc.failed = true;
+	else
+		smp_switch_info_get(data, &smp->to->node->switch_info);
+	mc_go(sm);
+}
+
+static void raise(struct sm *sm, struct sm_cell *cell)
+{
+	struct sm_switch *sw = cell->sw;
+	struct sm_smp *smp;
+
+	if (sw->top_asked || !has_top(sw) || sw->node->switch_info.mft_top >= sw->mft_top)
+		return;
+	smp = sm_smp_new(sm, SM_KIND_MCAST, &sw->node->ports[0], MAD_METHOD_SET,
+			 SMP_SWITCH_INFO, 0, top_set);
+	if (!smp) {
+		sm->mc.failed = true;
+		return;
+	}
+	sw->top_asked = true;
+	sm_switch_info_put(sm, sw, false, smp->data);
+	sm_smp_queue(smp);
+}
+
+/* -- a pass ---------------------------------------------------------------------------- */
+
+static void begin_pass(struct sm *sm)
+{
+	struct sm_mcast *mc = &sm->mc;
+
+	splice(&mc->dirty_groups, &mc->pass);
+	mc->failed = false;
+	memset(mc->bad_block, 0, sizeof(mc->bad_block));
+	mc->cursor = mc->pass.next;
+	mc->stage = SM_MC_COMPUTE;
+}
+
+/* True: for now this is enough. */
+static bool adopt_some(struct sm *sm)
+{
+	struct sm_mcast *mc = &sm->mc;
+	uint32_t work = 0;
+
+	while (mc->switch_cursor < sm->switch_count) {
+		struct sm_switch *sw = sm->switches[mc->switch_cursor++];
+
+		look_at_switch(sm, sw);
+		work += 1 + sw->cell_count / 8;
+		if (work > WORK_A_STEP)
+			return true;
+	}
+	for (; mc->restart && mc->group_cursor < SM_MLIDS; mc->group_cursor++) {
+		struct sm_group *g = mc->groups[mc->group_cursor];
+
+		if (!g)
+			continue;
+		g->tree_count = 0;
+		group_dirty(sm, g);
+	}
+	mc->restart = false;
+	begin_pass(sm);
+	return false;
+}
+
+static bool compute_some(struct sm *sm)
+{
+	struct sm_mcast *mc = &sm->mc;
+	uint32_t work = 0;
+
+	while (mc->cursor != &mc->pass) {
+		struct sm_group *g = container_of(mc->cursor, struct sm_group, dirty);
+
+		mc->cursor = mc->cursor->next;
+		splice(&g->waiting, &g->riding);
+		g->changed = false;
+		g->error = sm_group_compute(sm, g);
+		work += 10 + g->member_count + g->tree_count;
+		if (work > WORK_A_STEP)
+			return true;
+	}
+	mc->stage = SM_MC_REMOVE;
+	mc->cursor = mc->cells.next;
+	return false;
+}
+
+static const struct {
+	void (*each)(struct sm *sm, struct sm_cell *cell);
+	enum sm_mc_stage then;
+} stages[] = {
+	[SM_MC_REMOVE] = { remove_from, SM_MC_TOP },
+	[SM_MC_TOP] = { raise, SM_MC_ADD },
+	[SM_MC_ADD] = { add_to, SM_MC_IDLE },
+};
+
+/* True: answers are missing. */
+static bool write_some(struct sm *sm)
+{
+	struct sm_mcast *mc = &sm->mc;
+
+	while (mc->cursor != &mc->cells) {
+		struct sm_cell *cell = container_of(mc->cursor, struct sm_cell, link);
+
+		if (!sm_smp_room(sm, SM_KIND_MCAST))
+			return true;
+		mc->cursor = mc->cursor->next;
+		stages[mc->stage].each(sm, cell);
+	}
+	if (sm->outstanding[SM_KIND_MCAST])
+		return true;
+	mc->stage = stages[mc->stage].then;
+	mc->cursor = mc->cells.next;
+	return false;
+}
+
+static bool is_written(const struct sm *sm, const struct sm_group *g)
+{
+	unsigned int word = (g->mlid - IB_LID_MULTICAST_BASE) % SM_MLIDS_BLOCK;
+
+	for (uint32_t i = 0; i < g->tree_count; i++) {
+		const struct sm_switch *sw = sm->switches[g->tree[i]];
+
+		if (has_top(sw) && sw->node->switch_info.mft_top < sw->mft_top)
+			return false;
+		for (unsigned int p = 0; p < sw->positions; p++) {
+			const struct sm_cell *cell = sm_cell_find(sw, g->mlid, p);
+
+			if (cell &&
+			    (!cell->known || cell->have[word] != cell->want[word]))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool in_sweep(const struct sm *sm)
+{
+	return sm->sweep.kind == SM_SWEEP_HEAVY && *sm->sweep.phase == &sm_phase_mcast;
+}
+
+/* A group that is not written as it should be gets one more try, after a sweep has looked
+ * what is there. */
+static void end_group(struct sm *sm, struct sm_group *g)
+{
+	bool written = is_written(sm, g);
+
+	list_remove(&g->dirty);
+	if (g->changed)
+		group_dirty(sm, g);
+	if (!written && !g->held) {
+		g->held = true;
+		splice(&g->riding, &g->waiting);
+		group_dirty(sm, g);
+		return;
+	}
+	g->held = false;
+	tell(&g->riding, written ? g->error : -ETIMEDOUT);
+	if (!g->member_count && list_empty(&g->waiting) && list_empty(&g->dirty) &&
+	    written)
+		group_free(sm, g);
+}
+
+static void end_pass(struct sm *sm)
+{
+	struct sm_mcast *mc = &sm->mc;
+	bool failed = mc->failed;
+
+	list_for_each_safe(pos, &mc->cells) {
+		struct sm_cell *cell = container_of(pos, struct sm_cell, link);
+
+		cell->sw->top_asked = false;
+		if (!differs(cell))
+			list_remove(pos);
+	}
+	if (failed && in_sweep(sm))
+		sm->sweep.failed = true;
+	else if (failed)
+		mc->blocked = true; /* until a sweep has been there */
+	while (!list_empty(&mc->pass))
+		end_group(sm, container_of(mc->pass.next, struct sm_group, dirty));
+	if (mc->blocked)
+		sm_sweep_want(sm, 0);
+}
+
+static bool has_work(const struct sm *sm)
+{
+	return sm->state == SM_MASTER && !sm->mc.blocked &&
+	       !list_empty(&sm->mc.dirty_groups);
+}
+
+static void mc_go(struct sm *sm)
+{
+	struct sm_mcast *mc = &sm->mc;
+
+	while (mc->stage != SM_MC_IDLE) {
+		bool enough;
+
+		if (mc->stage == SM_MC_ADOPT || mc->stage == SM_MC_COMPUTE) {
+			enough = mc->stage == SM_MC_ADOPT ? adopt_some(sm)
+							  : compute_some(sm);
+			if (enough)
+				timer_arm(&mc->timer, 0);
+		} else {
+			enough = write_some(sm);
+		}
+		if (enough)
+			return;
+		if (mc->stage == SM_MC_IDLE)
+			end_pass(sm);
+	}
+	if (has_work(sm))
+		timer_arm(&mc->timer, 0);
+	if (in_sweep(sm))
+		sm_sweep_go(sm);
+}
+
+static void mc_due(struct timer *timer)
+{
+	struct sm *sm = container_of(timer, struct sm, mc.timer);
+
+	tell(&sm->mc.refused, -ENOSPC);
+	if (sm->mc.stage == SM_MC_IDLE && has_work(sm))
+		begin_pass(sm);
+	else if (sm->mc.stage == SM_MC_IDLE)
+		return;
+	mc_go(sm);
+}
+
+/* -- the phase ------------------------------------------------------------------------- */
+
+void sm_mcast_block(struct sm *sm)
+{
+	struct sm_mcast *mc = &sm->mc;
+
+	mc->blocked = true;
+	sm_smp_drop(sm, SM_KIND_MCAST);
+	timer_disarm(&mc->timer);
+	mc->stage = SM_MC_IDLE;
+	while (!list_empty(&mc->pass)) {
+		struct sm_group *g = container_of(mc->pass.next, struct sm_group, dirty);
+
+		splice(&g->riding, &g->waiting);
+		group_dirty(sm, g);
+	}
+	list_for_each(pos, &mc->cells)
+		container_of(pos, struct sm_cell, link)->sw->top_asked = false;
+}
+
+static void begin(struct sm *sm)
+{
+	struct sm_mcast *mc = &sm->mc;
+
+	mc->blocked = sm->sweep.topology; /* the routes are not there */
+	if (mc->blocked)
+		return;
+	mc->restart |= sm->sweep.regroup;
+	sm->sweep.regroup = false;
+	mc->switch_cursor = mc->group_cursor = 0;
+	mc->failed = false;
+	mc->stage = SM_MC_ADOPT;
+	timer_arm(&mc->timer, 0);
+}
+
+static enum sm_step next(struct sm *sm)
+{
+	return sm->mc.stage == SM_MC_IDLE ? SM_STEP_DONE : SM_STEP_WAIT;
+}
+
+const struct sm_phase sm_phase_mcast = { .name = "mcast", .begin = begin, .next = next };
+
+/* -- groups ---------------------------------------------------------------------------- */
+
+int sm_mcast_init(struct sm *sm)
+{
+	struct sm_mcast *mc = &sm->mc;
+
+	list_init(&mc->dirty_groups);
+	list_init(&mc->pass);
+	list_init(&mc->refused);
+	list_init(&mc->cells);
+	timer_init(&mc->timer, sm->config.timers, mc_due);
+	mc->blocked = true;
+	return 0;
+}
+
+void sm_mcast_fini(struct sm *sm)
+{
+	timer_disarm(&sm->mc.timer);
+	forget_waiters(&sm->mc.refused);
+	for (unsigned int i = 0; i < SM_MLIDS; i++)
+		if (sm->mc.groups[i])
+			group_free(sm, sm->mc.groups[i]);
+	sm_trees_free(sm);
+}
+
+void sm_mcast_reset(struct sm *sm)
+{
+	struct list due;
+
+	sm_mcast_block(sm);
+	sm->mc.restart = true;
+	list_init(&due);
+	for (unsigned int i = 0; i < SM_MLIDS; i++) {
+		if (!sm->mc.groups[i])
+			continue;
+		splice(&sm->mc.groups[i]->waiting, &due);
+		group_free(sm, sm->mc.groups[i]);
+	}
+	tell(&due, -ETIMEDOUT);
+}
+
+static struct sm_group *group_get(struct sm *sm, uint16_t mlid)
+{
+	struct sm_group **at = &sm->mc.groups[mlid - IB_LID_MULTICAST_BASE];
+
+	if (*at)
+		return *at;
+	*at = calloc(1, sizeof(**at));
+	if (!*at)
+		return NULL;
+	(*at)->mlid = mlid;
+	list_init(&(*at)->dirty);
+	list_init(&(*at)->waiting);
+	list_init(&(*at)->riding);
+	return *at;
+}
+
+static int take_members(struct sm_group *g, const struct sm_mc_member *members,
+			unsigned int count)
+{
+	struct sm_mc_member *copy = realloc(g->members, (count + 1) * sizeof(*copy));
+
+	if (!copy)
+		return -ENOMEM;
+	if (count)
+		memcpy(copy, members, count * sizeof(*copy));
+	g->members = copy;
+	g->member_count = count;
+	return 0;
+}
+
+static struct sm_waiter *waiter_create(void (*done)(void *arg, int error), void *arg)
+{
+	struct sm_waiter *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	list_init(&w->link);
+	w->done = done;
+	w->arg = arg;
+	return w;
+}
+
+void sm_route_group(struct sm *sm, uint16_t mlid, const struct sm_mc_member *members,
+		    unsigned int count, void (*done)(void *arg, int error), void *arg)
+{
+	struct sm_waiter *w = done ? waiter_create(done, arg) : NULL;
+	struct sm_group *g = ib_lid_is_multicast(mlid) ? group_get(sm, mlid) : NULL;
+
+	if (!g || take_members(g, members, count) < 0) {
+		if (w)
+			list_append(&sm->mc.refused, &w->link);
+	} else {
+		if (w)
+			list_append(&g->waiting, &w->link);
+		/* If a pass has it already, the next one will have it again. */
+		g->changed = true;
+		if (list_empty(&g->dirty))
+			group_dirty(sm, g);
+	}
+	if (sm->mc.stage == SM_MC_IDLE)
+		timer_arm(&sm->mc.timer, 0);
+}
+
+uint32_t sm_mlid_capacity(const struct sm *sm)
+{
+	uint32_t least = SM_MLIDS;
+
+	for (uint32_t i = 0; i < sm->switch_count; i++)
+		if (sm_switch_is_capable(sm->switches[i]) &&
+		    cap_of(sm->switches[i]) < least)
+			least = cap_of(sm->switches[i]);
+	return least;
+}
