@@ -31,7 +31,7 @@ void sa_server_destroy(struct sa_server *s);
 extern const struct sm_client_ops sa_server_sm_ops;
 void sa_server_set_sm(struct sa_server *s, struct sm *sm);
 
-/* -- faults on demand ------------------------------------------------------------------ */
+/* -- faults on demand ---------------------------------------------------------------- */
 
 enum sa_fault_kind {
 	SA_FAULT_NONE = 0,
@@ -50,7 +50,7 @@ struct sa_fault {
 };
 void sa_server_set_fault(struct sa_server *s, const struct sa_fault *fault);
 
-/* -- what is there ---------------------------------------------------------------------- */
+/* -- what is there ------------------------------------------------------------------- */
 
 struct sa_group_view {
 	struct sa_mcmember rec; /* mgid, mlid, qkey ...; port_gid and join_state 0 */
@@ -70,8 +70,19 @@ void sa_server_each_group(const struct sa_server *s,
 			  void *arg);
 
 struct sa_counters {
-	uint64_t requests, answers, refused, dropped_fault, dropped_key, dropped_unknown,
-		malformed, reports, rmpp_transfers;
+	uint64_t requests;         /* what is one, the dropped included */
+	uint64_t answers;          /* of status 0 */
+	uint64_t refused;          /* of another status */
+	uint64_t dropped_fault;    /* on demand */
+	uint64_t dropped_key;      /* neither 0 nor the key */
+	uint64_t dropped_unknown;  /* an attribute or method that is not served */
+	uint64_t dropped_stranger; /* from a LID that no port has */
+	uint64_t dropped_repeated; /* the same is being worked on */
+	uint64_t dropped_full;     /* too many or too much at once */
+	uint64_t dropped_down;     /* anything, while the SM is not master */
+	uint64_t malformed; /* wrong length, version, class; an answer to nothing */
+	uint64_t reports, reports_answered, reports_lost;
+	uint64_t rmpp_transfers;
 };
 void sa_server_counters(const struct sa_server *s, struct sa_counters *ret);
 

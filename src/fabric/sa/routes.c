@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From the database to the switches, and back to those who wait for it.
+ *
+ * Differs: a join is answered when the tables are set, and undone when they cannot be;
+ * OpenSM answers first and sets them then, or not (spec/sa-sm 6.5).
+ *
+ * While an order is under way changes of its MLID collect for the next, so a thousand
+ * joins that arrive together cost a few orders, each of them with all members.
+ */
+#include <stdlib.h>
+
+#include "fabric/sa/server_priv.h"
+
+static struct sa_route *route_get(struct sa_server *s, uint16_t mlid)
+{
+	struct sa_route **slot = &s->routes[sa_mlid_index(mlid)], *route = *slot;
+
+	if (route)
+		return route;
+	route = calloc(1, sizeof(*route));
+	if (!route)
+		return NULL;
+	route->server = s;
+	route->mlid = mlid;
+	list_init(&route->now);
+	list_init(&route->next);
+	*slot = route;
+	return route;
+}
+
+static void route_done(void *arg, int error);
+
+static void route_order(struct sa_route *route)
+{
+	struct sa_server *s = route->server;
+	const struct sa_group *group = s->by_mlid[sa_mlid_index(route->mlid)];
+
+	route->under_way = true;
+	sm_route_group(s->sm, route->mlid, group ? group->ports : NULL,
+		       group ? group->count : 0, route_done, route);
+}
+
+void sa_route_changed(struct sa_server *s, uint16_t mlid)
+{
+	struct sa_route *route;
+
+	if (!s->up)
+		return; /* sa_server's up orders everything */
+	route = route_get(s, mlid);
+	if (!route)
+		return; /* a sweep will route it */
+	if (route->under_way)
+		route->changed = true;
+	else
+		route_order(route);
+}
+
+bool sa_route_wait(struct sa_request *req, uint16_t mlid)
+{
+	struct sa_route *route = req->server->routes[sa_mlid_index(mlid)];
+
+	if (!route || !route->under_way)
+		return false;
+	list_append(route->changed ? &route->next : &route->now, &req->link);
+	return true;
+}
+
+/* The membership that the request made, if it is there. */
+static struct sa_member *request_member(const struct sa_request *req)
+{
+	struct sa_group *group = sa_group_find(req->server, &req->mgid);
+	struct sa_member *m =
+		group ? sa_member_find(req->server, group, req->port_guid) : NULL;
+
+	return m && (m->join_state & req->joined) ? m : NULL;
+}
+
+static void fail(struct sa_request *req)
+{
+	struct sa_member *m = req->joined ? request_member(req) : NULL;
+
+	if (m)
+		sa_member_undo(req->server, m, req->joined);
+}
+
+/* Those that a group's end took with it, and that nobody is going to fail. */
+static void fail_orphans(struct list *waiting)
+{
+	list_for_each_safe(l, waiting) {
+		struct sa_request *req = container_of(l, struct sa_request, link);
+
+		if (!req->joined || request_member(req))
+			continue;
+		list_remove(l);
+		sa_request_end(req, SA_NO_RESOURCES);
+	}
+}
+
+static void take_over(struct list *to, struct list *from)
+{
+	list_init(to);
+	list_for_each_safe(l, from) {
+		list_remove(l);
+		list_append(to, l);
+	}
+}
+
+static void end_all(struct list *waiting, int error)
+{
+	/* The last change first, so that each finds what it left. */
+	for (struct list *l = waiting->prev; error && l != waiting; l = l->prev)
+		fail(container_of(l, struct sa_request, link));
+	list_for_each_safe(l, waiting) {
+		struct sa_request *req = container_of(l, struct sa_request, link);
+
+		list_remove(l);
+		sa_request_end(req, error && req->mad.method != MAD_METHOD_DELETE
+					    ? SA_NO_RESOURCES
+					    : 0);
+	}
+}
+
+/* From the SM's timers. */
+static void route_done(void *arg, int error)
+{
+	struct sa_route *route = arg;
+	struct list waited;
+
+	if (!route->under_way)
+		return; /* of an order given before the SM went down */
+	take_over(&waited, &route->now);
+	end_all(&waited, error);
+	if (error)
+		fail_orphans(&route->next);
+	route->under_way = false;
+	if (!route->changed)
+		return;
+	route->changed = false;
+	take_over(&route->now, &route->next);
+	route_order(route);
+}

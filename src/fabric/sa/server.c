@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The server as the SM's client: coming up, going down, ports that come and go; and what
+ * the SM's subnet says of a port.
+ */
+#include "fabric/sa/sa_server.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "fabric/sa/server_priv.h"
+
+#define DEFAULT_SA_KEY 1
+
+static int tables_create(struct sa_server *s)
+{
+	struct hash *tables[] = { &s->pending,      &s->groups,   &s->members,
+				  &s->member_ports, &s->services, &s->subscriptions,
+				  &s->reports };
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		if (hash_init(tables[i]) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int sa_server_create(const struct sa_server_config *config, struct sa_server **ret)
+{
+	struct sa_server *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	s->timers = config->timers;
+	s->random = config->random;
+	s->sa_key = config->sa_key ? config->sa_key : DEFAULT_SA_KEY;
+	s->next_tid = random_u64(s->random);
+	list_init(&s->service_list);
+	list_init(&s->subscription_list);
+	r = tables_create(s);
+	if (r == 0)
+		r = sa_groups_from_partitions(s, config->partitions,
+					      config->partition_count);
+	if (r < 0) {
+		sa_server_destroy(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+void sa_server_destroy(struct sa_server *s)
+{
+	if (!s)
+		return;
+	sa_requests_forget(s);
+	sa_reports_forget(s);
+	sa_subscriptions_forget(s);
+	sa_services_forget(s);
+	sa_groups_destroy(s);
+	for (uint32_t i = 0; i < SA_MLIDS_MAX; i++)
+		free(s->routes[i]);
+	hash_fini(&s->pending);
+	hash_fini(&s->groups);
+	hash_fini(&s->members);
+	hash_fini(&s->member_ports);
+	hash_fini(&s->services);
+	hash_fini(&s->subscriptions);
+	hash_fini(&s->reports);
+	free(s);
+}
+
+void sa_server_set_sm(struct sa_server *s, struct sm *sm)
+{
+	s->sm = sm;
+}
+
+void sa_server_set_fault(struct sa_server *s, const struct sa_fault *fault)
+{
+	s->fault = *fault;
+	s->faults_left = fault->count;
+}
+
+void sa_server_counters(const struct sa_server *s, struct sa_counters *ret)
+{
+	*ret = s->counters;
+}
+
+/* -- ports, as the last sweep found them --------------------------------------------- */
+
+/* Switches' own ports have no link that could be seen. */
+static const struct subnet_port *port_if_seen(const struct subnet_port *port)
+{
+	return port && (port->seen || port->num == 0) ? port : NULL;
+}
+
+const struct subnet_port *sa_port_by_guid(const struct sa_server *s, uint64_t guid)
+{
+	return port_if_seen(subnet_port_by_guid(sm_subnet(s->sm), guid));
+}
+
+const struct subnet_port *sa_port_by_lid(const struct sa_server *s, uint16_t lid)
+{
+	return port_if_seen(subnet_port_by_lid(sm_subnet(s->sm), lid));
+}
+
+bool sa_port_has_base(const struct subnet_port *port, uint16_t pkey)
+{
+	if (!(pkey & 0x7fff))
+		return true;
+	for (unsigned int i = 0; i < port->pkey_count; i++) {
+		if ((port->pkeys[i] & 0x7fff) == (pkey & 0x7fff))
+			return true;
+	}
+	return false;
+}
+
+/* -- sending ------------------------------------------------------------------------- */
+
+/* Our own P_Key of the requester's partition: as a full member, if we are one, we reach
+ * its limited members. */
+static uint16_t own_pkey(const struct subnet_port *port, uint16_t asked)
+{
+	uint16_t found = asked;
+
+	for (unsigned int i = 0; port && i < port->pkey_count; i++) {
+		if ((port->pkeys[i] & 0x7fff) != (asked & 0x7fff))
+			continue;
+		found = port->pkeys[i];
+		if (found & IB_PKEY_FULL_MEMBER)
+			break;
+	}
+	return found;
+}
+
+#define HOP_LIMIT 64
+
+int sa_send(struct sa_server *s, const struct sa_address *to,
+	    const uint8_t mad[MAD_BYTES])
+{
+	const struct subnet *subnet = sm_subnet(s->sm);
+	struct ib_packet packet = {
+		.slid = subnet->sm_port ? subnet_port_lid(subnet->sm_port) : 0,
+		.dlid = to->lid,
+		.sl = to->sl,
+		.pkey = own_pkey(subnet->sm_port, to->pkey),
+		.dest_qp = to->qp,
+		.src_qp = IB_QP_GSI,
+		.qkey = IB_GSI_QKEY,
+		.payload = mad,
+		.length = MAD_BYTES,
+	};
+
+	if (to->has_grh) {
+		packet.has_grh = true;
+		packet.dgid = to->gid;
+		packet.hop_limit = HOP_LIMIT;
+		if (subnet->sm_port)
+			sa_gid_put(&packet.sgid, subnet->prefix,
+				   subnet_port_guid(subnet->sm_port));
+	}
+	return sm_send_gsi(s->sm, &packet);
+}
+
+/* -- what the SM tells --------------------------------------------------------------- */
+
+/* Members whose ports the sweep did not find are not there any more. */
+static void forget_lost_members(struct sa_server *s, uint32_t index)
+{
+	struct sa_group *group;
+	unsigned int i = 0;
+
+	/* Forgetting a port moves the group's last member into its place, and may take
+	 * the group. */
+	while ((group = s->by_mlid[index]) && i < group->count) {
+		uint64_t guid = group->ports[i].port_guid;
+
+		if (sa_port_by_guid(s, guid))
+			i++;
+		else
+			sa_port_forget(s, guid);
+	}
+}
+
+/* The groups that were loaded, and the switches' tables for them (spec/sa-sm 2.5). */
+static void restore(struct sa_server *s)
+{
+	for (uint32_t i = 0; i < SA_MLIDS_MAX; i++) {
+		struct sa_group *group;
+
+		forget_lost_members(s, i);
+		group = s->by_mlid[i];
+		/* What was routed may have to be cleared. */
+		if (s->routes[i] || (group && group->count))
+			sa_route_changed(s, (uint16_t)(IB_LID_MULTICAST_BASE + i));
+		if (group && group->full_members)
+			sa_report_group(s, TRAP_MGID_CREATED, group);
+	}
+}
+
+static void sm_up(void *arg)
+{
+	struct sa_server *s = arg;
+
+	if (s->up)
+		return;
+	/* What we knew as master before has been another's since: clients join again. */
+	if (s->was_up) {
+		sa_groups_forget(s);
+		sa_subscriptions_forget(s);
+	}
+	s->up = true;
+	s->was_up = true;
+	restore(s);
+}
+
+static void route_stop(struct sa_route *route)
+{
+	if (!route)
+		return;
+	route->under_way = false;
+	route->changed = false;
+}
+
+static void sm_down(void *arg)
+{
+	struct sa_server *s = arg;
+
+	s->up = false;
+	sa_requests_forget(s);
+	sa_reports_forget(s);
+	for (uint32_t i = 0; i < SA_MLIDS_MAX; i++)
+		route_stop(s->routes[i]);
+}
+
+static void sm_port_in(void *arg, uint64_t port_guid)
+{
+	sa_report_port(arg, TRAP_GID_IN_SERVICE, port_guid);
+}
+
+/* spec/sa-sm 2.3: trap 65, then the memberships. */
+static void sm_port_out(void *arg, uint64_t port_guid)
+{
+	struct sa_server *s = arg;
+
+	sa_subscriptions_forget_port(s, port_guid);
+	sa_report_port(s, TRAP_GID_OUT_OF_SERVICE, port_guid);
+	sa_port_forget(s, port_guid);
+}
+
+static void sm_receive_gsi(void *arg, const struct ib_packet *packet)
+{
+	struct sa_server *s = arg;
+
+	/* Spec/sa-sm 1.4: no answer at all while the SM is not master. */
+	if (s->up)
+		sa_request_receive(s, packet);
+	else
+		s->counters.dropped_down++;
+}
+
+static void sm_trap(void *arg, const uint8_t *notice)
+{
+	struct sa_server *s = arg;
+
+	if (s->up)
+		sa_report_trap(s, notice);
+}
+
+const struct sm_client_ops sa_server_sm_ops = {
+	.up = sm_up,
+	.down = sm_down,
+	.port_in = sm_port_in,
+	.port_out = sm_port_out,
+	.receive = sm_receive_gsi,
+	.trap = sm_trap,
+};

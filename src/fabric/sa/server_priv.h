@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The subnet administrator from inside: the request on its way, the group database, the
+ * subscriptions and services. Everything runs in the thread that runs the timers.
+ *
+ * Pointers into struct subnet are good within one call: a sweep may come between two. So
+ * what is kept names ports by GUID and LID.
+ */
+#ifndef FABRIC_SA_SERVER_PRIV_H
+#define FABRIC_SA_SERVER_PRIV_H
+
+#include "fabric/sa/sa_server.h"
+#include "fabric/sm/subnet.h"
+#include "mad/rmpp.h"
+
+/* -- bounds on what others can make us keep ------------------------------------------ */
+
+#define SA_PENDING_MAX        65536u
+#define SA_TRANSFERS_MAX      1024u
+#define SA_TRANSFER_BYTES_MAX (256u << 20) /* of all transfers */
+#define SA_SUBSCRIPTIONS_MAX  65536u
+#define SA_SERVICES_MAX       65536u
+#define SA_REPORTS_MAX        65536u
+
+#define SA_MLIDS_MAX (IB_LID_PERMISSIVE - IB_LID_MULTICAST_BASE)
+
+#define SA_LIFE_TIME 18u /* of paths and partitions' groups: spec/sa-sm 1.9, 4.3 */
+
+/* -- a request ----------------------------------------------------------------------- */
+
+/* Where a request came from and its answer goes to. */
+struct sa_address {
+	uint16_t lid, pkey;
+	uint32_t qp;
+	uint8_t sl;
+	bool has_grh;
+	union ib_gid gid;
+};
+
+/* What a handler says: a status for the answer, 0 or enum sa_status, or one of these. */
+#define SA_WAITS  (-1) /* the answer comes later */
+#define SA_SILENT (-2) /* there is none */
+
+struct sa_served;
+
+/*
+ * A request until its answer is sent: kept while its group's tables are being set, while an
+ * answer is held back on demand, and while a table is being transferred. Created by
+ * sa_request_receive, found by source and transaction so that a repetition is not done
+ * again, freed by sa_request_free when the answer is out or the SM goes down.
+ */
+struct sa_request {
+	struct sa_server *server;
+	const struct sa_served *attribute;
+	struct hash_node by_source;
+	struct list link; /* in its route's now or next, while it waits for that */
+	struct timer timer;
+	uint64_t delay_ns; /* of the answer */
+	struct sa_address from;
+	struct mad_header mad;
+	struct sa_header sa;
+	bool trusted; /* it knows the key: spec/sa-sm 1.5 */
+	uint16_t status;
+	/* A join that waits, for its undoing. */
+	union ib_gid mgid;
+	uint64_t port_guid;
+	uint8_t joined; /* the bits that are new by it */
+	/* Records of the answer: one in `answer`, those of a GetTable in `table`, behind
+	 * room for the headers. */
+	uint32_t records;
+	uint32_t answer_bytes;
+	uint8_t *table;
+	size_t table_bytes, table_room;
+	struct rmpp_sender *sender;
+	uint8_t bytes[MAD_BYTES];
+	uint8_t answer[SA_DATA_BYTES];
+};
+
+/* What an attribute's records can be asked for. Null: not served (spec/sa-sm 1.4, 4.1). */
+struct sa_served {
+	uint16_t id;
+	uint8_t stride; /* AttributeOffset of answers */
+	/* Get and GetTable: sa_request_add for each record that matches. */
+	int (*query)(struct sa_request *req);
+	int (*set)(struct sa_request *req);
+	int (*remove)(struct sa_request *req);
+	uint16_t bad_table; /* GetTable is refused so: 0 for most */
+};
+
+void sa_request_receive(struct sa_server *s, const struct ib_packet *packet);
+/* The port that asks, by its LID: null if no such port is known. */
+const struct subnet_port *sa_request_port(const struct sa_request *req);
+/* The record of the request. */
+static inline const uint8_t *sa_request_data(const struct sa_request *req)
+{
+	return req->bytes + SA_DATA;
+}
+/* A record of the answer. False: no more are wanted, or there is no room (which the
+ * answer will say). */
+bool sa_request_add(struct sa_request *req, const uint8_t *record, uint32_t bytes);
+/* The answer of a Set or Delete: the request's record, overwritten by this. */
+void sa_request_answer(struct sa_request *req, const uint8_t *record, uint32_t bytes);
+/* Send the answer, now or when a fault on demand says so; the request is freed in time. */
+void sa_request_end(struct sa_request *req, uint16_t status);
+void sa_request_free(struct sa_request *req);
+void sa_requests_forget(struct sa_server *s);
+/* Not DATA of RMPP: for one of our transfers. */
+void sa_transfer_receive(struct sa_server *s, const struct ib_packet *packet,
+			 const struct mad_header *mad);
+int sa_send(struct sa_server *s, const struct sa_address *to,
+	    const uint8_t mad[MAD_BYTES]);
+
+/* -- groups: spec/sa-sm 1 ------------------------------------------------------------ */
+
+/*
+ * A group. Created by the first join or from a partition, found by MGID and by MLID,
+ * destroyed when its last full member is gone unless it is well-known.
+ */
+struct sa_group {
+	struct hash_node by_mgid;
+	struct sa_mcmember rec; /* join_state and scope are the creating request's */
+	bool well_known;
+	unsigned int full_members; /* ports with FullMember or SendOnlyFullMember */
+	/* Members, and what the SM is to know of each, in the same order. */
+	struct sa_member **members;
+	struct sm_mc_member *ports;
+	unsigned int count, room;
+};
+
+struct sa_member {
+	struct hash_node by_port; /* by MGID and port GUID */
+	struct list link;         /* of its port's */
+	struct sa_group *group;
+	struct sa_member_port *port;
+	unsigned int place; /* in the group's arrays */
+	uint8_t join_state;
+	bool proxy; /* somebody else joined it first; fixed by that: spec/sa-sm 1.6 */
+};
+
+/* A port with memberships. */
+struct sa_member_port {
+	struct hash_node by_guid;
+	uint64_t guid;
+	struct list members;
+};
+
+/* Free MLIDs: a bit is set while its MLID is taken, and above it while its word is full. */
+struct sa_mlids {
+	uint64_t taken[256];
+	uint64_t full[4];
+};
+/* The wish if it is free and below `capacity`, else the lowest free one; 0: none. */
+uint16_t sa_mlid_take(struct sa_mlids *m, uint32_t capacity, uint16_t wish);
+void sa_mlid_give(struct sa_mlids *m, uint16_t mlid);
+
+struct sa_group *sa_group_find(const struct sa_server *s, const union ib_gid *mgid);
+static inline uint32_t sa_mlid_index(uint16_t mlid)
+{
+	return mlid - IB_LID_MULTICAST_BASE;
+}
+/* The MLID is the record's wish. -ENOSPC: none is free; -ENOMEM. */
+int sa_group_create(struct sa_server *s, const struct sa_mcmember *rec,
+		    struct sa_group **ret);
+/* With its members; nobody is told. */
+void sa_group_destroy(struct sa_server *s, struct sa_group *group);
+struct sa_member *sa_member_find(const struct sa_server *s, const struct sa_group *group,
+				 uint64_t port_guid);
+/* Add the bits to the port's membership, which may be new; what is new of them. */
+int sa_group_join(struct sa_server *s, struct sa_group *group, uint64_t port_guid,
+		  uint8_t bits, bool proxy, uint8_t *ret_joined);
+/* Take the bits away, by the rules of spec/sa-sm 1.11: what is left of the membership.
+ * The member, and its group, may be gone afterwards. */
+uint8_t sa_member_leave(struct sa_server *s, struct sa_member *member, uint8_t bits);
+/* As if the bits had not been added. */
+void sa_member_undo(struct sa_server *s, struct sa_member *member, uint8_t bits);
+/* The port has gone. */
+void sa_port_forget(struct sa_server *s, uint64_t port_guid);
+/* All but the well-known groups, whose members go too; nobody is told. */
+void sa_groups_forget(struct sa_server *s);
+void sa_groups_destroy(struct sa_server *s);
+int sa_groups_from_partitions(struct sa_server *s, const struct sm_partition *partitions,
+			      unsigned int count);
+
+/*
+ * The way of an MLID to the switches: at most one order to the SM is under way, what
+ * changes meanwhile makes the next one. It outlives the group, as the clearing of its
+ * entries does; created by the first order, freed with the server.
+ */
+struct sa_route {
+	struct sa_server *server;
+	uint16_t mlid;
+	bool under_way, changed; /* changed: another order has to follow */
+	struct list now, next;   /* requests that wait for this order, for the next */
+};
+void sa_route_changed(struct sa_server *s, uint16_t mlid);
+/* False: the tables are as the database is, nothing to wait for. */
+bool sa_route_wait(struct sa_request *req, uint16_t mlid);
+
+/* -- what requests are compared with ------------------------------------------------- */
+
+bool sa_mtu_is_valid(uint8_t mtu);
+bool sa_rate_is_valid(uint8_t rate);
+/* "The value is what selector and bound ask for": spec/sa-sm 1.6 step 15. */
+bool sa_mtu_is_selected(uint8_t mtu, uint8_t selector, uint8_t bound);
+bool sa_rate_is_selected(uint8_t rate, uint8_t selector, uint8_t bound);
+/* What selector and bound leave a port that can do `most`: 1.7. 0: nothing. */
+uint8_t sa_mtu_realise(uint8_t most, uint8_t selector, uint8_t bound);
+uint8_t sa_rate_realise(uint8_t most, uint8_t selector, uint8_t bound);
+/* -1, 0, 1 by speed. */
+int sa_rate_compare(uint8_t a, uint8_t b);
+uint8_t sa_port_rate(const struct subnet_port *port);
+uint8_t sa_port_mtu(const struct subnet_port *port);
+
+/* Step 9', whose components a group and a request share. */
+bool sa_mcmember_agrees(const struct sa_mcmember *group, const struct sa_mcmember *rec,
+			uint64_t mask);
+/* 1.8: 0 or a status. */
+int sa_mgid_check(const struct sa_server *s, const struct sa_mcmember *rec,
+		  uint64_t mask);
+bool sa_mgid_assign(struct sa_server *s, uint8_t scope, union ib_gid *ret);
+
+uint64_t sa_gid_prefix(const union ib_gid *gid);
+uint64_t sa_gid_guid(const union ib_gid *gid);
+void sa_gid_put(union ib_gid *gid, uint64_t prefix, uint64_t guid);
+/* The subnet's prefix, or the default one, which stands for it (spec/kernel 2.12). */
+bool sa_gid_is_here(const struct sa_server *s, const union ib_gid *gid);
+/* The base is in the port's table, as full or limited member; base 0 always is. */
+bool sa_port_has_base(const struct subnet_port *port, uint16_t pkey);
+/* Null: no such port was found by the last sweep. */
+const struct subnet_port *sa_port_by_guid(const struct sa_server *s, uint64_t guid);
+const struct subnet_port *sa_port_by_lid(const struct sa_server *s, uint16_t lid);
+
+/* A component of a record, by the bits it has there. */
+struct sa_component {
+	uint8_t number; /* in the mask */
+	uint16_t bit, bits;
+};
+/* The components that the mask names are equal in both records. */
+bool sa_components_match(const struct sa_component *components, unsigned int count,
+			 uint64_t mask, const uint8_t *asked, const uint8_t *record);
+
+/* -- handlers ------------------------------------------------------------------------ */
+
+int sa_mcmember_set(struct sa_request *req);
+int sa_mcmember_delete(struct sa_request *req);
+int sa_mcmember_query(struct sa_request *req);
+int sa_class_port_info(struct sa_request *req);
+int sa_node_query(struct sa_request *req);
+int sa_port_query(struct sa_request *req);
+int sa_switch_query(struct sa_request *req);
+int sa_link_query(struct sa_request *req);
+int sa_sm_query(struct sa_request *req);
+int sa_pkey_query(struct sa_request *req);
+int sa_guid_query(struct sa_request *req);
+int sa_path_query(struct sa_request *req);
+int sa_service_query(struct sa_request *req);
+int sa_service_set(struct sa_request *req);
+int sa_service_delete(struct sa_request *req);
+int sa_inform_set(struct sa_request *req);
+int sa_inform_query(struct sa_request *req);
+
+/* -- services: spec/sa-sm 4.4 -------------------------------------------------------- */
+
+struct sa_service_entry {
+	struct hash_node by_key; /* id, GID and P_Key */
+	struct list link;
+	struct sa_server *server;
+	struct sa_service rec;
+	uint64_t until_ns; /* of a lease that ends */
+	struct timer timer;
+};
+int sa_service_keep(struct sa_server *s, const struct sa_service *rec);
+uint32_t sa_service_lease_left(const struct sa_service_entry *entry);
+void sa_services_forget(struct sa_server *s);
+
+/* -- subscriptions and reports: spec/sa-sm 2.2 --------------------------------------- */
+
+struct sa_subscription {
+	struct hash_node by_trap;
+	struct list link; /* in the order they came */
+	struct sa_address to;
+	uint64_t port_guid; /* the subscriber's */
+	uint16_t number;
+	struct sa_inform_info info;
+};
+int sa_subscription_keep(struct sa_server *s, const struct sa_address *to,
+			 uint64_t port_guid, const struct sa_inform_info *info);
+void sa_subscriptions_forget(struct sa_server *s);
+void sa_subscriptions_forget_port(struct sa_server *s, uint64_t port_guid);
+
+/* One report on its way to one subscriber, until it is answered or given up. */
+struct sa_report {
+	struct hash_node by_tid;
+	struct sa_server *server;
+	struct timer timer;
+	unsigned int tries;
+	uint64_t tid;
+	struct sa_address to;
+	uint8_t mad[MAD_BYTES];
+};
+void sa_report_group(struct sa_server *s, enum notice_trap trap,
+		     const struct sa_group *group);
+void sa_report_port(struct sa_server *s, enum notice_trap trap, uint64_t port_guid);
+void sa_report_trap(struct sa_server *s, const uint8_t *notice);
+void sa_report_answered(struct sa_server *s, const struct ib_packet *packet,
+			const struct mad_header *mad);
+void sa_reports_forget(struct sa_server *s);
+
+/* -- the server ---------------------------------------------------------------------- */
+
+struct sa_server {
+	struct timer_queue *timers;
+	struct random *random;
+	struct sm *sm;
+	uint64_t sa_key;
+	bool up;
+	bool was_up; /* what is in the database is of an earlier time as master */
+
+	struct hash pending; /* requests by source */
+	uint32_t transfers;
+	size_t transfer_bytes;
+
+	struct hash groups, members, member_ports;
+	struct sa_group *by_mlid[SA_MLIDS_MAX];
+	struct sa_route *routes[SA_MLIDS_MAX];
+	struct sa_mlids mlids;
+	uint32_t next_mgid; /* the counter in assigned MGIDs */
+
+	struct hash services;
+	struct list service_list;
+
+	struct hash subscriptions;
+	struct list subscription_list;
+	uint16_t next_subscription;
+
+	struct hash reports;
+	uint64_t next_tid;
+
+	struct sa_fault fault;
+	uint64_t faults_left;
+	struct sa_counters counters;
+};
+
+#endif
