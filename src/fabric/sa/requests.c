@@ -21,6 +21,7 @@ static const struct sa_served attributes[] = {
 	  .query = sa_mcmember_query,
 	  .set = sa_mcmember_set,
 	  .remove = sa_mcmember_delete },
+	{ .id = SA_PATH_RECORD, .stride = 8, .query = sa_path_query },
 	{ .id = SA_SERVICE_RECORD,
 	  .stride = 22,
 	  .query = sa_service_query,
@@ -31,6 +32,13 @@ static const struct sa_served attributes[] = {
 	  .bad_table = SA_REQ_INVALID },
 	{ .id = MAD_ATTR_INFORM_INFO, .stride = 4, .set = sa_inform_set },
 	{ .id = SA_INFORM_INFO_RECORD, .stride = 8, .query = sa_inform_query },
+	{ .id = SA_NODE_RECORD, .stride = 14, .query = sa_node_query },
+	{ .id = SA_PORT_INFO_RECORD, .stride = 9, .query = sa_port_query },
+	{ .id = SA_SWITCH_INFO_RECORD, .stride = 3, .query = sa_switch_query },
+	{ .id = SA_SM_INFO_RECORD, .stride = 4, .query = sa_sm_query },
+	{ .id = SA_LINK_RECORD, .stride = 1, .query = sa_link_query },
+	{ .id = SA_GUID_INFO_RECORD, .stride = 9, .query = sa_guid_query },
+	{ .id = SA_PKEY_TABLE_RECORD, .stride = 9, .query = sa_pkey_query },
 };
 
 static const struct sa_served *attribute_find(uint16_t id)

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * PathRecord: from port to port, and from a port to a group (spec/sa-sm 4.3).
+ */
+#include "fabric/sa/server_priv.h"
+
+#define MULTICAST_HOP_LIMIT 255 /* of groups that are not link-local */
+#define LINK_LOCAL          2
+
+struct query {
+	struct sa_request *req;
+	const struct subnet_port *requester;
+	struct sa_path rec; /* what is asked for */
+	uint64_t mask;
+};
+
+static bool named(const struct query *q, uint64_t components)
+{
+	return (q->mask & components) == components;
+}
+
+static bool add(const struct query *q, const struct sa_path *path)
+{
+	uint8_t data[SA_PATH_BYTES];
+
+	sa_path_put(data, path);
+	return sa_request_add(q->req, data, sizeof(data));
+}
+
+/* -- between ports ------------------------------------------------------------------- */
+
+/* Full membership of the default partition first, as long as both have it. */
+static uint16_t shared_pkey(const struct subnet_port *a, const struct subnet_port *b)
+{
+	for (unsigned int i = 0; i < a->pkey_count; i++) {
+		for (unsigned int k = 0; k < b->pkey_count; k++) {
+			if (ib_pkeys_match(a->pkeys[i], b->pkeys[k]))
+				return a->pkeys[i] & b->pkeys[k];
+		}
+	}
+	return 0;
+}
+
+static bool choose_pkey(const struct query *q, const struct subnet_port *from,
+			const struct subnet_port *to, struct sa_path *path)
+{
+	if (!(q->mask & SA_PR_PKEY)) {
+		path->pkey = shared_pkey(from, to);
+		return path->pkey;
+	}
+	path->pkey = q->rec.pkey;
+	return subnet_port_has_pkey(from, path->pkey) &&
+	       subnet_port_has_pkey(to, path->pkey) && subnet_ports_share_pkey(from, to);
+}
+
+/* What the ends can do, brought to what is asked for. */
+static bool choose_mtu_and_rate(const struct query *q, const struct subnet_port *from,
+				const struct subnet_port *to, struct sa_path *path)
+{
+	uint8_t mtu = sa_port_mtu(from), rate = sa_port_rate(from);
+
+	if (sa_port_mtu(to) < mtu)
+		mtu = sa_port_mtu(to);
+	if (sa_rate_compare(sa_port_rate(to), rate) < 0)
+		rate = sa_port_rate(to);
+	path->mtu = mtu;
+	path->rate = rate;
+	if (named(q, SA_PR_MTU | SA_PR_MTU_SELECTOR))
+		path->mtu = sa_mtu_realise(mtu, q->rec.mtu_selector, q->rec.mtu);
+	if (named(q, SA_PR_RATE | SA_PR_RATE_SELECTOR))
+		path->rate = sa_rate_realise(rate, q->rec.rate_selector, q->rec.rate);
+	return path->mtu && path->mtu <= mtu && path->rate &&
+	       sa_rate_compare(path->rate, rate) <= 0;
+}
+
+static bool lifetime_fits(const struct query *q, uint8_t lifetime)
+{
+	if (!named(q, SA_PR_LIFE | SA_PR_LIFE_SELECTOR))
+		return true;
+	switch (q->rec.lifetime_selector) {
+	case SA_SELECT_GT:
+		return lifetime > q->rec.lifetime;
+	case SA_SELECT_LT:
+		return lifetime < q->rec.lifetime;
+	case SA_SELECT_EQ:
+		return lifetime == q->rec.lifetime;
+	default:
+		return true;
+	}
+}
+
+/* All paths have service level 0. */
+static bool sl_fits(const struct query *q, uint8_t sl)
+{
+	return !(q->mask & SA_PR_SL) || q->rec.sl == sl;
+}
+
+static void gid_of(const struct query *q, const struct subnet_port *port,
+		   uint64_t component, const union ib_gid *asked, union ib_gid *ret)
+{
+	/* As it was asked: the default prefix stands for the subnet's. */
+	if (q->mask & component)
+		*ret = *asked;
+	else
+		sa_gid_put(ret, sm_subnet(q->req->server->sm)->prefix,
+			   subnet_port_guid(port));
+}
+
+/* False: enough. */
+static bool visit(const struct query *q, const struct subnet_port *from,
+		  const struct subnet_port *to)
+{
+	struct sa_path path = {
+		.dlid = named(q, SA_PR_DLID) ? q->rec.dlid : subnet_port_lid(to),
+		.slid = named(q, SA_PR_SLID) ? q->rec.slid : subnet_port_lid(from),
+		.reversible = 1,
+		.mtu_selector = SA_SELECT_EQ,
+		.rate_selector = SA_SELECT_EQ,
+		.lifetime_selector = SA_SELECT_EQ,
+		.lifetime = SA_LIFE_TIME,
+	};
+
+	if (!subnet_ports_share_pkey(q->requester, from) ||
+	    !subnet_ports_share_pkey(q->requester, to) ||
+	    !choose_pkey(q, from, to, &path) ||
+	    !choose_mtu_and_rate(q, from, to, &path) ||
+	    !lifetime_fits(q, path.lifetime) || !sl_fits(q, path.sl))
+		return true;
+	gid_of(q, to, SA_PR_DGID, &q->rec.dgid, &path.dgid);
+	gid_of(q, from, SA_PR_SGID, &q->rec.sgid, &path.sgid);
+	return add(q, &path);
+}
+
+/* One end of the paths that are asked for: a port, all ports, or none that is known. */
+struct end {
+	const struct subnet_port *port;
+	bool all;
+};
+
+static struct end end_of(const struct query *q, uint64_t gid_component,
+			 const union ib_gid *gid, uint64_t lid_component, uint16_t lid)
+{
+	const struct sa_server *s = q->req->server;
+	struct end end = { 0 };
+
+	if (q->mask & gid_component) {
+		if (sa_gid_is_here(s, gid))
+			end.port = sa_port_by_guid(s, sa_gid_guid(gid));
+		if ((q->mask & lid_component) && end.port &&
+		    sa_port_by_lid(s, lid) != end.port)
+			end.port = NULL;
+	} else if (q->mask & lid_component) {
+		end.port = sa_port_by_lid(s, lid);
+	} else {
+		end.all = true;
+	}
+	return end;
+}
+
+typedef bool (*port_fn)(const struct query *q, const struct subnet_port *port,
+			const void *arg);
+
+/* Every port with a LID, or the one. */
+static bool each(const struct query *q, struct end end, port_fn fn, const void *arg)
+{
+	if (!end.all)
+		return !end.port || fn(q, end.port, arg);
+	list_for_each(l, &sm_subnet(q->req->server->sm)->nodes) {
+		const struct subnet_node *node =
+			container_of(l, struct subnet_node, link);
+		bool is_switch = node->info.node_type == SMP_NODE_SWITCH;
+		unsigned int last = is_switch ? 0 : node->info.num_ports;
+
+		for (unsigned int i = !is_switch; i <= last; i++) {
+			const struct subnet_port *port = &node->ports[i];
+
+			if ((port->seen || is_switch) && !fn(q, port, arg))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool visit_to(const struct query *q, const struct subnet_port *to, const void *arg)
+{
+	return visit(q, arg, to);
+}
+
+static bool visit_from(const struct query *q, const struct subnet_port *from,
+		       const void *arg)
+{
+	return each(q, *(const struct end *)arg, visit_to, from);
+}
+
+static void unicast(const struct query *q)
+{
+	const struct sa_path *rec = &q->rec;
+	struct end from = end_of(q, SA_PR_SGID, &rec->sgid, SA_PR_SLID, rec->slid);
+	struct end to = end_of(q, SA_PR_DGID, &rec->dgid, SA_PR_DLID, rec->dlid);
+
+	each(q, from, visit_from, &to);
+}
+
+/* -- to a group ---------------------------------------------------------------------- */
+
+static bool group_fits(const struct query *q, const struct sa_mcmember *group)
+{
+	const struct sa_path *rec = &q->rec;
+
+	return (!named(q, SA_PR_MTU | SA_PR_MTU_SELECTOR) ||
+		sa_mtu_is_selected(group->mtu, rec->mtu_selector, rec->mtu)) &&
+	       (!named(q, SA_PR_RATE | SA_PR_RATE_SELECTOR) ||
+		sa_rate_is_selected(group->rate, rec->rate_selector, rec->rate)) &&
+	       (!(q->mask & SA_PR_PKEY) ||
+		(rec->pkey & 0x7fff) == (group->pkey & 0x7fff)) &&
+	       (!(q->mask & SA_PR_DLID) || rec->dlid == group->mlid) &&
+	       lifetime_fits(q, group->lifetime) && sl_fits(q, group->sl);
+}
+
+/* The source, if one is named, has to be able to send there. */
+static bool source_fits(const struct query *q, const struct sa_mcmember *group)
+{
+	struct end from = end_of(q, SA_PR_SGID, &q->rec.sgid, SA_PR_SLID, q->rec.slid);
+
+	return from.all || (from.port && sa_port_has_base(from.port, group->pkey));
+}
+
+/* Differs: OpenSM swaps the bytes of the flow label (spec/sa-sm 4.3). */
+static void multicast(const struct query *q)
+{
+	const struct sa_group *found = sa_group_find(q->req->server, &q->rec.dgid);
+	const struct sa_mcmember *group;
+	struct sa_path path = { 0 };
+
+	if (!found)
+		return;
+	group = &found->rec;
+	if (!sa_port_has_base(q->requester, group->pkey) || !group_fits(q, group) ||
+	    !source_fits(q, group))
+		return;
+	path.dgid = group->mgid;
+	if (q->mask & SA_PR_SGID)
+		path.sgid = q->rec.sgid;
+	if (q->mask & SA_PR_SLID)
+		path.slid = q->rec.slid;
+	path.dlid = group->mlid;
+	path.flow_label = group->flow_label;
+	path.hop_limit = (group->mgid.raw[1] & 0xf) > LINK_LOCAL ? MULTICAST_HOP_LIMIT
+								 : group->hop_limit;
+	path.tclass = group->tclass;
+	path.numb_path = 1;
+	path.pkey = group->pkey;
+	path.sl = group->sl;
+	path.mtu_selector = path.rate_selector = path.lifetime_selector = SA_SELECT_EQ;
+	path.mtu = group->mtu;
+	path.rate = group->rate;
+	path.lifetime = group->lifetime;
+	add(q, &path);
+}
+
+int sa_path_query(struct sa_request *req)
+{
+	struct query q = { .req = req, .mask = req->sa.comp_mask };
+
+	q.requester = sa_request_port(req);
+	if (!q.requester)
+		return SA_SILENT;
+	sa_path_get(sa_request_data(req), &q.rec);
+	if ((q.mask & SA_PR_DGID) && q.rec.dgid.raw[0] == 0xff)
+		multicast(&q);
+	else
+		unicast(&q);
+	return 0;
+}
