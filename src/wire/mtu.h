@@ -14,4 +14,10 @@
  * (spec/kernel 3.5 step 6); 0: not even the smallest. */
 int mtu_enum_from_roce_link(uint32_t link_mtu);
 
+/* 0: no such enum. */
+static inline uint32_t mtu_enum_to_bytes(int mtu)
+{
+	return mtu < MTU_ENUM_256 || mtu > MTU_ENUM_4096 ? 0 : 128u << mtu;
+}
+
 #endif

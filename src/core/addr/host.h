@@ -39,6 +39,9 @@ struct addr_host_ops {
 /* The machine, as seen from the network namespace of the calling thread. `arg` unused. */
 extern const struct addr_host_ops addr_linux_ops;
 
+/* A virtual host without a network of its own: loopback, no routes. `arg` unused. */
+extern const struct addr_host_ops addr_isolated_ops;
+
 /* net.ipv4.ip_local_port_range and ip_unprivileged_port_start; Linux's defaults where
  * they cannot be read. */
 void addr_linux_ports(struct addr_ports *ret);

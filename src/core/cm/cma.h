@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 
 #include "core/addr/host.h"
+#include "core/ipoib/ipoib.h"
 #include "core/verbs/ib_verbs.h"
 
 struct cma;
@@ -83,6 +84,8 @@ struct cma_config {
 	struct ib_node *node;
 	const struct addr_host_ops *host;
 	void *host_arg;
+	/* The node's InfiniBand interfaces; null: it has none. Outlives the cma. */
+	const struct ipoib *ipoib;
 	/* Events wait: call cma_run soon, but not from in here. */
 	void (*schedule)(void *arg);
 	void *arg;
@@ -119,7 +122,9 @@ int cma_resolve_route(struct cma_id *id, unsigned int timeout_ms);
 /* Checked as Linux does; then -EOPNOTSUPP: no device here carries connections. */
 int cma_listen(struct cma_id *id, int backlog);
 
-/* MULTICAST_JOIN or MULTICAST_ERROR follows, with `context`. */
+/* MULTICAST_JOIN or MULTICAST_ERROR follows, with `context`; on InfiniBand a second event,
+ * MULTICAST_ERROR with -ENETRESET, if the membership is lost later. -EADDRNOTAVAIL: the
+ * port is not in the broadcast group that every join on InfiniBand starts from. */
 int cma_join_multicast(struct cma_id *id, const struct sockaddr *addr, u8 join_state,
 		       void *context, struct cma_multicast **ret);
 /* A membership; its event, if it waits, never comes. */

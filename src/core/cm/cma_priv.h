@@ -6,7 +6,8 @@
  *   ports.c      port spaces
  *   device.c     which device and port an address means
  *   resolve.c    destinations and routes
- *   multicast.c  memberships
+ *   multicast.c  memberships, and those of RoCE
+ *   ib_join.c    those of InfiniBand, through the subnet administrator
  *   work.c       the queue of events
  *   removal.c    devices that go
  *   address.c    addresses that go
@@ -36,8 +37,9 @@ struct cma_port_space_table {
 struct cma {
 	struct cma_config config;
 	struct ib_client client; /* of the node, to hear of devices that go */
-	struct list ids;         /* struct cma_id.link */
-	struct list queue;       /* struct cma_work, oldest first */
+	struct ib_sa_client sa_client;
+	struct list ids;   /* struct cma_id.link */
+	struct list queue; /* struct cma_work, oldest first */
 	struct cma_port_space_table ports[CMA_PORT_SPACES];
 };
 
@@ -55,15 +57,27 @@ struct cma_id {
 	u32 port_num;
 	struct ib_gid_attr sgid; /* counts when device is set */
 	union ib_gid dgid;
-	u32 qkey; /* 0: not yet defaulted (spec/kernel 3.4) */
+	u8 broadcast[IPOIB_HWADDR_BYTES]; /* of its interface; InfiniBand alone */
+	u32 qkey;                         /* 0: not yet defaulted (spec/kernel 3.4) */
 	bool reuseaddr, afonly;
 	u8 tos, ack_timeout;
 	bool ack_timeout_set;
-	struct list port_link;  /* in its port's bucket */
-	struct list multicasts; /* struct cma_multicast, newest first */
-	struct cma_work work;   /* the resolution under way */
-	bool source_lost;       /* its port has sgid no longer */
+	struct list port_link;             /* in its port's bucket */
+	struct list multicasts;            /* struct cma_multicast, newest first */
+	struct cma_work work;              /* the resolution under way */
+	struct cma_path_query *path_query; /* of that; null: none is under way */
+	int route_status;
+	struct sa_path_rec path; /* InfiniBand, once the route is resolved */
+	bool source_lost;        /* its port has sgid no longer */
 	struct cma_work change_work;
+};
+
+/* A question for a path; outlives its id where it was cancelled, until the SA client has
+ * done with it. */
+struct cma_path_query {
+	struct cma_id *id; /* null: nobody waits any more */
+	struct ib_sa_query *query;
+	int query_id;
 };
 
 /* A membership: created by join, freed by leave or with its id. */
@@ -74,6 +88,8 @@ struct cma_multicast {
 	u8 join_state;
 	struct cma_event event; /* what is delivered when its turn comes */
 	struct cma_work work;
+	struct ib_sa_multicast *sa; /* InfiniBand; null: RoCE */
+	struct cma_work reset_work; /* the membership was lost */
 };
 
 /* Families of struct sockaddr_storage fields as the sockaddr that they hold. */
@@ -99,6 +115,8 @@ struct cma_source {
 	struct ib_device *device;
 	u32 port_num;
 	struct ib_gid_attr sgid;
+	struct sockaddr_storage addr;     /* where a wildcard source is to become it */
+	u8 broadcast[IPOIB_HWADDR_BYTES]; /* InfiniBand alone */
 };
 
 /* A port's default type of GID: v2 where there is one (spec/kernel 3.5). */
@@ -112,12 +130,26 @@ int cma_find_source_for(struct cma *cma, const struct sockaddr *dst,
 /* PS_IPOIB wants InfiniBand: -EINVAL (spec/kernel 3.10). */
 int cma_check_port_space(const struct cma_id *id, const struct cma_source *source);
 void cma_id_set_source(struct cma_id *id, const struct cma_source *source);
+bool cma_is_infiniband(const struct cma_id *id);
+/* The P_Key of an id that is bound to a device: of its InfiniBand interface, or RoCE's. */
+u16 cma_id_pkey(const struct cma_id *id);
 int cma_port_rate(struct ib_device *device, u32 port_num);
 /* -ENODEV: there is no such interface; -ENOMEM: it could not be asked for. */
 int cma_link_mtu(struct cma *cma, u32 ifindex, u32 *ret_mtu);
 
 /* id.c */
 int cma_default_qkey(struct cma_id *id);
+
+/* ib_join.c */
+/* The membership begins; what comes of it is queued. */
+int cma_ib_join(struct cma_multicast *mc);
+void cma_ib_leave(struct cma_multicast *mc);
+/* -EADDRNOTAVAIL: the id's port is not in its broadcast group. */
+int cma_broadcast_rec(const struct cma_id *id, struct ib_sa_mcmember_rec *ret);
+
+/* resolve.c */
+/* Give up the resolution under way, if there is one. */
+void cma_resolve_cancel(struct cma_id *id);
 
 /* multicast.c */
 void cma_multicast_leave_all(struct cma_id *id);

@@ -2,13 +2,12 @@
 /*
  * Ids: life, options, bind, queue pair attributes (spec/kernel 3.4, 3.10).
  */
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/cm/cma_priv.h"
 #include "wire/mtu.h"
-
-#define DEFAULT_PKEY 0xffff
 
 int cma_create(const struct cma_config *config, struct cma **ret)
 {
@@ -20,6 +19,7 @@ int cma_create(const struct cma_config *config, struct cma **ret)
 	list_init(&cma->queue);
 	list_init(&cma->ids);
 	cma_ports_init(cma);
+	ib_sa_register_client(&cma->sa_client);
 	cma->client.remove = cma_remove_device;
 	cma->client.event = cma_device_event;
 	ib_register_client(&cma->client, config->node);
@@ -32,6 +32,7 @@ void cma_destroy(struct cma *cma)
 	if (!cma)
 		return;
 	ib_unregister_client(&cma->client);
+	ib_sa_unregister_client(&cma->sa_client);
 	free(cma);
 }
 
@@ -58,7 +59,7 @@ void cma_id_destroy(struct cma_id *id)
 {
 	if (!id)
 		return;
-	cma_work_cancel(&id->work);
+	cma_resolve_cancel(id);
 	cma_work_cancel(&id->change_work);
 	cma_multicast_leave_all(id);
 	cma_port_release(id);
@@ -124,8 +125,6 @@ int cma_bind_addr(struct cma_id *id, const struct sockaddr *addr)
 	if (addr_is_link_local(addr) &&
 	    !((const struct sockaddr_in6 *)addr)->sin6_scope_id)
 		return -EINVAL;
-	if (addr->sa_family == AF_IB)
-		return -ENODEV; /* no InfiniBand port has addresses of its own yet */
 	if (!addr_is_any(addr)) {
 		r = cma_find_source(id->cma, addr, &source);
 		if (r < 0)
@@ -167,6 +166,9 @@ int cma_listen(struct cma_id *id, int backlog)
 /* Spec/kernel 3.4. */
 int cma_default_qkey(struct cma_id *id)
 {
+	struct ib_sa_mcmember_rec broadcast;
+	int r;
+
 	if (id->qkey)
 		return 0;
 	switch (id->config.ps) {
@@ -175,29 +177,14 @@ int cma_default_qkey(struct cma_id *id)
 		id->qkey = CMA_UDP_QKEY;
 		return 0;
 	case CMA_PS_IPOIB:
-		/* That of the broadcast group, which this port does not have. */
-		return -EADDRNOTAVAIL;
+		r = cma_broadcast_rec(id, &broadcast);
+		if (r < 0)
+			return r;
+		id->qkey = be32toh(broadcast.qkey);
+		return 0;
 	default:
 		return 0;
 	}
-}
-
-static int find_pkey_index(struct ib_device *device, u32 port_num, u16 pkey, u16 *ret)
-{
-	struct ib_port_attr attr;
-	u16 entry;
-	int r;
-
-	r = ib_query_port(device, port_num, &attr);
-	if (r < 0)
-		return r;
-	for (u16 i = 0; i < attr.pkey_tbl_len; i++) {
-		if (ib_query_pkey(device, port_num, i, &entry) < 0 || entry != pkey)
-			continue;
-		*ret = i;
-		return 0;
-	}
-	return -ENOENT;
 }
 
 int cma_init_qp_attr(struct cma_id *id, struct ib_qp_attr *attr, int *ret_mask)
@@ -207,7 +194,7 @@ int cma_init_qp_attr(struct cma_id *id, struct ib_qp_attr *attr, int *ret_mask)
 
 	if (!id->device)
 		return -EINVAL;
-	r = find_pkey_index(id->device, id->port_num, DEFAULT_PKEY, &attr->pkey_index);
+	r = ib_find_pkey(id->device, id->port_num, cma_id_pkey(id), &attr->pkey_index);
 	if (r < 0)
 		return r;
 	attr->port_num = id->port_num;
@@ -227,7 +214,14 @@ int cma_init_qp_attr(struct cma_id *id, struct ib_qp_attr *attr, int *ret_mask)
 
 /* -- where an id stands ------------------------------------------------------------- */
 
-static void query_path(const struct cma_id *id, struct cma_route *ret)
+static void query_ib_path(const struct cma_id *id, struct cma_route *ret)
+{
+	ret->mtu = id->path.mtu;
+	ret->rate = id->path.rate;
+	ret->hop_limit = id->path.hop_limit;
+}
+
+static void query_roce_path(const struct cma_id *id, struct cma_route *ret)
 {
 	bool v1 = cma_default_gid_type(id->device, id->port_num) == IB_GID_TYPE_ROCE;
 	struct ib_port_attr port;
@@ -252,9 +246,12 @@ void cma_query_route(const struct cma_id *id, struct cma_route *ret)
 	ret->port_num = id->port_num;
 	ret->sgid = id->sgid.gid;
 	ret->dgid = id->dgid;
-	ret->pkey = DEFAULT_PKEY;
+	ret->pkey = cma_id_pkey(id);
 	if (id->state != CMA_ROUTE_RESOLVED)
 		return;
 	ret->num_paths = 1;
-	query_path(id, ret);
+	if (cma_is_infiniband(id))
+		query_ib_path(id, ret);
+	else
+		query_roce_path(id, ret);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memberships (spec/kernel 3.1, 3.5 to 3.7).
+ * Memberships (spec/kernel 3.1, 3.5 to 3.7); those of InfiniBand are in ib_join.c.
  *
  * On RoCE nobody is asked: a join is checked, its event is built and queued, and that is
  * the membership. The same address may be joined any number of times; each join leaves
@@ -87,6 +87,7 @@ static int roce_join(struct cma_multicast *mc)
 	if (r < 0)
 		return r;
 	build_event(mc, type, mgid);
+	cma_work_queue(id->cma, &mc->work);
 	return 0;
 }
 
@@ -120,15 +121,17 @@ int cma_join_multicast(struct cma_id *id, const struct sockaddr *addr, u8 join_s
 	mc->event.multicast = mc;
 	mc->event.context = context;
 	cma_work_init(&mc->work, deliver_multicast);
+	cma_work_init(&mc->reset_work, NULL);
 	r = -ENOSYS; /* spec/kernel 3.1 check 5: a port that does not do multicast */
 	if (rdma_port_get_link_layer(id->device, id->port_num) == IB_LINK_LAYER_ETHERNET)
 		r = roce_join(mc);
+	else if (rdma_cap_ib_mcast(id->device, id->port_num))
+		r = cma_ib_join(mc);
 	if (r < 0) {
 		free(mc);
 		return r;
 	}
 	list_prepend(&id->multicasts, &mc->link);
-	cma_work_queue(id->cma, &mc->work);
 	*ret = mc;
 	return 0;
 }
@@ -136,6 +139,8 @@ int cma_join_multicast(struct cma_id *id, const struct sockaddr *addr, u8 join_s
 void cma_multicast_leave(struct cma_multicast *mc)
 {
 	cma_work_cancel(&mc->work);
+	cma_work_cancel(&mc->reset_work);
+	cma_ib_leave(mc);
 	list_remove(&mc->link);
 	free(mc);
 }
@@ -170,5 +175,6 @@ void cma_multicast_silence_all(struct cma_id *id)
 		struct cma_multicast *mc = container_of(pos, struct cma_multicast, link);
 
 		cma_work_cancel(&mc->work);
+		cma_work_cancel(&mc->reset_work);
 	}
 }

@@ -16,7 +16,7 @@ static void deliver_removal(struct cma_work *work)
 
 static void let_go(struct cma_id *id)
 {
-	cma_work_cancel(&id->work);
+	cma_resolve_cancel(id);
 	cma_work_cancel(&id->change_work);
 	cma_multicast_silence_all(id);
 	id->state = CMA_DEVICE_REMOVAL;

@@ -78,6 +78,9 @@ static int create_node(struct uapi_client *c, struct cm_node **ret)
 	if (!n)
 		return -ENOMEM;
 	n->node = c->node;
+	if (c->server->config.ops->describe_cm)
+		c->server->config.ops->describe_cm(c->server->config.arg, c->node,
+						   &config);
 	r = loop_timer_create(c->loop, deliver_events, n, &n->timer);
 	if (r < 0)
 		goto free_node;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "core/cm/cma.h"
 #include "core/verbs/ib_verbs.h"
 #include "loop/loop.h"
 #include "uapi/protocol/protocol.h"
@@ -64,6 +65,9 @@ struct uapi_site_ops {
 	void (*presence)(void *arg, unsigned int clients, bool ended_private);
 	struct ib_node *(*find_node)(void *arg,
 				     const char *name); /* "": the first; null: none */
+	/* What rdma_cm of a node stands on: its host and its InfiniBand interfaces, put into
+	 * `config`. Null: the machine itself, and none. */
+	void (*describe_cm)(void *arg, struct ib_node *node, struct cma_config *config);
 	const char *(*site_name)(void *arg);
 	int (*tables_fd)(void *arg);
 	uint64_t (*tables_bytes)(void *arg);

@@ -68,7 +68,8 @@ static void errors_leave_the_id_idle(void **state)
 {
 	struct world *w = *state;
 	struct sockaddr_storage unknown = { .ss_family = AF_UNIX };
-	struct sockaddr_storage ib = { .ss_family = AF_IB };
+	struct addr_sockaddr_ib ib = { .family = AF_IB,
+				       .addr = { 0xfe, 0x80, [15] = 9 } };
 	struct cma_id *id = world_id(w, CMA_PS_UDP);
 
 	assert_int_equal(cma_bind_addr(id, (struct sockaddr *)&unknown), -EAFNOSUPPORT);
