@@ -32,7 +32,7 @@ static bool is_greater(const struct sm *sm, const struct smp_sm_info *other)
 	return other->guid < sm->config.port_guid;
 }
 
-static void own_info(struct sm *sm, uint8_t *data)
+void sm_own_info(const struct sm *sm, struct smp_sm_info *ret)
 {
 	static const uint8_t states[] = {
 		[SM_DISCOVERING] = SMP_SM_DISCOVERING,
@@ -40,13 +40,21 @@ static void own_info(struct sm *sm, uint8_t *data)
 		[SM_MASTER] = SMP_SM_MASTER,
 		[SM_STOPPED] = SMP_SM_NOT_ACTIVE,
 	};
-	struct smp_sm_info info = {
+
+	*ret = (struct smp_sm_info){
 		.guid = sm->config.port_guid,
-		.act_count = ++sm->act_count,
+		.act_count = sm->act_count,
 		.priority = sm->config.priority,
 		.state = states[sm->state],
 	};
+}
 
+static void own_info(struct sm *sm, uint8_t *data)
+{
+	struct smp_sm_info info;
+
+	sm->act_count++;
+	sm_own_info(sm, &info);
 	smp_sm_info_put(data, &info);
 }
 

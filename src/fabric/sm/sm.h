@@ -18,6 +18,7 @@
 
 struct sm;
 struct subnet;
+struct subnet_node;
 
 /* The port that it speaks from. */
 struct sm_port_ops {
@@ -110,6 +111,19 @@ void sm_route_group(struct sm *sm, uint16_t mlid, const struct sm_mc_member *mem
 uint32_t sm_mlid_capacity(const struct sm *sm);
 /* Send from QP1 of the port: what the SA answers and reports. */
 int sm_send_gsi(struct sm *sm, const struct ib_packet *packet);
+
+/* -- for the SA's records --------------------------------------------------------------- */
+
+#define SM_LFT_BLOCK_LIDS  64u
+#define SM_MFT_BLOCK_MLIDS 32u
+
+/* Blocks of a switch's tables as it has confirmed them; null: it never did. Good until
+ * the SM is called or a timer runs. */
+const uint8_t *sm_lft_block(const struct subnet_node *node, unsigned int block);
+const uint16_t *sm_mft_block(const struct subnet_node *node, unsigned int block,
+			     unsigned int position);
+/* As SMInfo shows it. */
+void sm_own_info(const struct sm *sm, struct smp_sm_info *ret);
 
 struct sm_counters {
 	uint64_t sweeps, smps_sent, smps_answered, smp_timeouts, smp_retries;
