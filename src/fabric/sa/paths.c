@@ -6,6 +6,7 @@
 
 #define MULTICAST_HOP_LIMIT 255 /* of groups that are not link-local */
 #define LINK_LOCAL          2
+#define HOPS_MAX            64
 
 struct query {
 	struct sa_request *req;
@@ -53,23 +54,54 @@ static bool choose_pkey(const struct query *q, const struct subnet_port *from,
 	       subnet_port_has_pkey(to, path->pkey) && subnet_ports_share_pkey(from, to);
 }
 
-/* What the ends can do, brought to what is asked for. */
+static void narrow(const struct subnet_port *port, uint8_t *mtu, uint8_t *rate)
+{
+	if (sa_port_mtu(port) < *mtu)
+		*mtu = sa_port_mtu(port);
+	if (sa_rate_compare(sa_port_rate(port), *rate) < 0)
+		*rate = sa_port_rate(port);
+}
+
+/* The switch's port towards a LID; null: it is the switch's own, or goes nowhere. */
+static const struct subnet_port *way_out(const struct subnet_node *node, uint16_t lid)
+{
+	const uint8_t *block = sm_lft_block(node, lid / SM_LFT_BLOCK_LIDS);
+	uint8_t out = block ? block[lid % SM_LFT_BLOCK_LIDS] : 0;
+
+	return out && out <= node->info.num_ports ? &node->ports[out] : NULL;
+}
+
+/* The links that packets will take, as the switches' tables say. */
+static void narrow_by_links(const struct subnet_port *from, const struct subnet_port *to,
+			    uint8_t *mtu, uint8_t *rate)
+{
+	uint16_t lid = subnet_port_lid(to);
+	const struct subnet_port *port = from->num ? from : way_out(from->node, lid);
+
+	for (unsigned int hops = 0; port && port->peer && hops < HOPS_MAX; hops++) {
+		narrow(port, mtu, rate);
+		if (port->peer->node == to->node)
+			return;
+		port = way_out(port->peer->node, lid);
+	}
+}
+
+/* What ends and links can do, brought to what is asked for. */
 static bool choose_mtu_and_rate(const struct query *q, const struct subnet_port *from,
 				const struct subnet_port *to, struct sa_path *path)
 {
 	uint8_t mtu = sa_port_mtu(from), rate = sa_port_rate(from);
 
-	if (sa_port_mtu(to) < mtu)
-		mtu = sa_port_mtu(to);
-	if (sa_rate_compare(sa_port_rate(to), rate) < 0)
-		rate = sa_port_rate(to);
+	narrow(to, &mtu, &rate);
+	if (from != to)
+		narrow_by_links(from, to, &mtu, &rate);
 	path->mtu = mtu;
 	path->rate = rate;
 	if (named(q, SA_PR_MTU | SA_PR_MTU_SELECTOR))
 		path->mtu = sa_mtu_realise(mtu, q->rec.mtu_selector, q->rec.mtu);
 	if (named(q, SA_PR_RATE | SA_PR_RATE_SELECTOR))
 		path->rate = sa_rate_realise(rate, q->rec.rate_selector, q->rec.rate);
-	return path->mtu && path->mtu <= mtu && path->rate &&
+	return path->mtu && path->mtu <= mtu && smp_rate_speed(path->rate) &&
 	       sa_rate_compare(path->rate, rate) <= 0;
 }
 

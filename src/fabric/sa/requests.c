@@ -35,6 +35,8 @@ static const struct sa_served attributes[] = {
 	{ .id = SA_NODE_RECORD, .stride = 14, .query = sa_node_query },
 	{ .id = SA_PORT_INFO_RECORD, .stride = 9, .query = sa_port_query },
 	{ .id = SA_SWITCH_INFO_RECORD, .stride = 3, .query = sa_switch_query },
+	{ .id = SA_LFT_RECORD, .stride = 9, .query = sa_lft_query },
+	{ .id = SA_MFT_RECORD, .stride = 9, .query = sa_mft_query },
 	{ .id = SA_SM_INFO_RECORD, .stride = 4, .query = sa_sm_query },
 	{ .id = SA_LINK_RECORD, .stride = 1, .query = sa_link_query },
 	{ .id = SA_GUID_INFO_RECORD, .stride = 9, .query = sa_guid_query },

@@ -248,6 +248,8 @@ int sa_class_port_info(struct sa_request *req);
 int sa_node_query(struct sa_request *req);
 int sa_port_query(struct sa_request *req);
 int sa_switch_query(struct sa_request *req);
+int sa_lft_query(struct sa_request *req);
+int sa_mft_query(struct sa_request *req);
 int sa_link_query(struct sa_request *req);
 int sa_sm_query(struct sa_request *req);
 int sa_pkey_query(struct sa_request *req);

@@ -241,6 +241,84 @@ int sa_switch_query(struct sa_request *req)
 	return each_port(&q, true, visit_switch);
 }
 
+/* -- LFTRecord, MFTRecord -------------------------------------------------------------- */
+
+#define LFT_BLOCKS_MAX    768u /* of all unicast LIDs */
+#define MFT_BLOCKS_MAX    512u
+#define MFT_POSITIONS_MAX 16u
+
+static const struct sa_component lft_components[] = {
+	{ 0, 0, 16 },  /* LID */
+	{ 1, 16, 16 }, /* block */
+};
+
+static bool visit_lft(const struct query *q, const struct subnet_port *port)
+{
+	if (port->node->info.node_type != SMP_NODE_SWITCH)
+		return true;
+	for (unsigned int block = 0; block < LFT_BLOCKS_MAX; block++) {
+		const uint8_t *table = sm_lft_block(port->node, block);
+		uint8_t data[BLOCK_RECORD_BYTES] = { 0 };
+
+		if (!table)
+			continue;
+		put16(data, subnet_port_lid(port));
+		put16(data + 2, (uint16_t)block);
+		memcpy(data + 8, table, SM_LFT_BLOCK_LIDS);
+		if (!add(q, data, sizeof(data)))
+			return false;
+	}
+	return true;
+}
+
+int sa_lft_query(struct sa_request *req)
+{
+	const struct query q = QUERY(req, lft_components);
+
+	return each_port(&q, true, visit_lft);
+}
+
+static const struct sa_component mft_components[] = {
+	{ 0, 0, 16 }, /* LID */
+	{ 1, 16, 4 }, /* position */
+	{ 3, 23, 9 }, /* block */
+};
+
+static bool add_mft_block(const struct query *q, const struct subnet_port *port,
+			  unsigned int block, unsigned int position)
+{
+	const uint16_t *table = sm_mft_block(port->node, block, position);
+	uint8_t data[BLOCK_RECORD_BYTES] = { 0 };
+
+	if (!table)
+		return true;
+	put16(data, subnet_port_lid(port));
+	put16(data + 2, (uint16_t)(position << 12 | block));
+	for (unsigned int i = 0; i < SM_MFT_BLOCK_MLIDS; i++)
+		put16(data + 8 + 2 * i, table[i]);
+	return add(q, data, sizeof(data));
+}
+
+static bool visit_mft(const struct query *q, const struct subnet_port *port)
+{
+	if (port->node->info.node_type != SMP_NODE_SWITCH)
+		return true;
+	for (unsigned int block = 0; block < MFT_BLOCKS_MAX; block++) {
+		for (unsigned int i = 0; i < MFT_POSITIONS_MAX; i++) {
+			if (!add_mft_block(q, port, block, i))
+				return false;
+		}
+	}
+	return true;
+}
+
+int sa_mft_query(struct sa_request *req)
+{
+	const struct query q = QUERY(req, mft_components);
+
+	return each_port(&q, true, visit_mft);
+}
+
 /* -- LinkRecord ---------------------------------------------------------------------- */
 
 static const struct sa_component link_components[] = {
@@ -346,7 +424,7 @@ int sa_sm_query(struct sa_request *req)
 {
 	const struct query q = QUERY(req, sm_components);
 	const struct subnet_port *port = sm_subnet(req->server->sm)->sm_port;
-	struct smp_sm_info info = { .state = SMP_SM_MASTER };
+	struct smp_sm_info info;
 	uint8_t data[SM_RECORD_BYTES] = { 0 };
 
 	if (!q.requester)
@@ -354,7 +432,7 @@ int sa_sm_query(struct sa_request *req)
 	if (!port || !may_see(&q, port))
 		return 0;
 	put16(data, subnet_port_lid(port));
-	info.guid = subnet_port_guid(port);
+	sm_own_info(req->server->sm, &info);
 	smp_sm_info_put(data + 4, &info);
 	add(&q, data, sizeof(data));
 	return 0;

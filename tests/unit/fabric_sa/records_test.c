@@ -79,6 +79,7 @@ static void the_sm_is_shown(void **state)
 	smp_sm_info_get(data + 4, &info);
 	assert_int_equal(info.guid, small_guid(1));
 	assert_int_equal(info.state, SMP_SM_MASTER);
+	assert_int_equal(info.priority, 3);
 	assert_int_equal(info.sm_key, 0);
 }
 
@@ -222,6 +223,30 @@ static void switches_pkeys_and_guids(void **state)
 	assert_int_equal(data[15], small_guid(3) & 0xff);
 }
 
+static void forwarding_tables(void **state)
+{
+	struct world *w = *state;
+	struct world_ask ask;
+	const uint8_t *data;
+
+	ask = ask_of(w, "H2 get attr=15", 1);
+	ask.data[1] = SMALL_SWITCH_LID;
+	data = record(w, &ask, 0, 9);
+	assert_int_equal(data[3], 0);
+	assert_int_equal(data[8 + 5], 5);
+	ask = ask_of(w, "H2 table attr=17", 1);
+	ask.data[1] = SMALL_SWITCH_LID;
+	assert_int_equal(table_count(w, &ask), 2);
+	ask = ask_of(w, "H2 get attr=17", 1 << 1);
+	ask.data[2] = 1 << 4;
+	data = record(w, &ask, 0, 9);
+	assert_int_equal(data[2], 1 << 4);
+	assert_int_equal(data[8 + 3], 1 << 1);
+	ask = ask_of(w, "H2 table attr=17", 1 << 3);
+	ask.data[3] = 1;
+	assert_int_equal(table_count(w, &ask), 0);
+}
+
 /* -- paths --------------------------------------------------------------------------- */
 
 static struct world_ask ask_path(struct world *w, const char *text,
@@ -289,6 +314,13 @@ static void a_path_is_as_wide_as_its_narrower_end(void **state)
 	path.mtu = 2;
 	ask = ask_path(w, "H2 get attr=35", &path, ENDS | SA_PR_MTU | SA_PR_MTU_SELECTOR);
 	record(w, &ask, 0, 8);
+	/* The switch's end of a link counts as well. */
+	w->sm.switch_ports[5].info.neighbor_mtu = 2;
+	w->sm.switch_ports[5].info.width_active = 1;
+	ask = ask_path(w, "H2 get attr=35", &path, ENDS);
+	sa_path_get(record(w, &ask, 0, 8), &got);
+	assert_int_equal(got.mtu, 2);
+	assert_int_equal(got.rate, 2);
 	path.lifetime = 17;
 	path.lifetime_selector = SA_SELECT_LT;
 	ask = ask_path(w, "H2 get attr=35", &path,
@@ -484,6 +516,7 @@ int main(void)
 		RECORDS_TEST(ports_are_matched_by_capabilities),
 		RECORDS_TEST(links_are_shown_from_both_ends),
 		RECORDS_TEST(switches_pkeys_and_guids),
+		RECORDS_TEST(forwarding_tables),
 		RECORDS_TEST(a_path_is_as_measured),
 		RECORDS_TEST(a_path_is_as_wide_as_its_narrower_end),
 		RECORDS_TEST(paths_stay_in_partitions),

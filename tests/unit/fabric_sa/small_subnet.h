@@ -237,6 +237,35 @@ uint32_t sm_mlid_capacity(const struct sm *sm)
 	return sm->capacity;
 }
 
+/* Each host is behind the port of its number, which is its LID. */
+const uint8_t *sm_lft_block(const struct subnet_node *node, unsigned int block)
+{
+	static uint8_t table[SM_LFT_BLOCK_LIDS];
+
+	for (unsigned int i = 0; i < SM_LFT_BLOCK_LIDS; i++)
+		table[i] = (uint8_t)i;
+	return node->info.node_type == SMP_NODE_SWITCH && block == 0 ? table : NULL;
+}
+
+/* One group, of ports 2 and 17. */
+const uint16_t *sm_mft_block(const struct subnet_node *node, unsigned int block,
+			     unsigned int position)
+{
+	static const uint16_t tables[2][SM_MFT_BLOCK_MLIDS] = { { [1] = 1 << 2 },
+								{ [1] = 1 << 1 } };
+
+	if (node->info.node_type != SMP_NODE_SWITCH || block != 0 || position > 1)
+		return NULL;
+	return tables[position];
+}
+
+void sm_own_info(const struct sm *sm, struct smp_sm_info *ret)
+{
+	*ret = (struct smp_sm_info){ .guid = subnet_port_guid(sm->subnet.sm_port),
+				     .priority = 3,
+				     .state = SMP_SM_MASTER };
+}
+
 int sm_send_gsi(struct sm *sm, const struct ib_packet *packet)
 {
 	sm->sent(sm->arg, packet);
