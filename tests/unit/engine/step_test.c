@@ -6,10 +6,9 @@
  * SIGKILL there would leave, and a survivor lives on in the copy: it must get all that
  * was published, whole, in order, and a batch as one; and then hear others as before.
  */
-#include <sys/ptrace.h>
-
 #include "engine/engine_priv.h" /* helper_stop */
 #include "processes.h"
+#include "steps.h"
 
 #define GROUP      1u
 #define SURVIVOR   1u
@@ -47,13 +46,10 @@ static void victim_main(void)
 		wr[i] = world_wr(&ah, &sge[i]);
 		wr[i].next = i + 1 < BATCH ? &wr[i + 1] : NULL;
 	}
-	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
-		_exit(77);
-	raise(SIGSTOP);
+	steps_begin();
 	if (engine_qp_post_send(self.qp.qp, wr, &bad))
 		_exit(1);
-	raise(SIGSTOP);
-	_exit(0);
+	steps_end();
 }
 
 /* A receiver that the victim rings, asleep, and never behind. */
@@ -73,26 +69,22 @@ static void survivor_prepare(void)
 	pthread_mutex_unlock(&site.lock);
 }
 
-/* Up to its SIGSTOP before the post. False: this machine lets nobody be traced. */
-static bool victim_run(pid_t *ret_pid)
+/* Up to its post. */
+static pid_t victim_run(void)
 {
 	struct child *c = &site.children[VICTIM];
-	int status;
+	pid_t pid;
 
 	survivor_prepare();
 	/* It believes what this says as soon as its incarnation stands there. */
 	atomic_store(&site.children[SURVIVOR].doorbell->cursors[VICTIM].incarnation,
 		     c->incarnation + 1);
-	*ret_pid = site_fork(&site, VICTIM, victim_main, 8);
-	assert_int_equal(waitpid(*ret_pid, &status, WUNTRACED), *ret_pid);
-	if (!WIFSTOPPED(status)) {
-		c->pid = 0;
-		return false;
-	}
+	pid = site_fork(&site, VICTIM, victim_main, 8);
+	steps_await(pid);
 	assert_int_equal(shm_log_map(c->log_fd, VICTIM, c->incarnation, &log_real), 0);
 	atomic_store(&site.children[SURVIVOR].doorbell->words[0], 0);
 	atomic_store(&site.children[SURVIVOR].doorbell->sleeping, SHM_SLEEPER_WAITER);
-	return true;
+	return pid;
 }
 
 /* -- a survivor in the copy ------------------------------------------------------------ */
@@ -214,26 +206,14 @@ static bool memory_changed(struct shm_doorbell *before)
 	return memcmp(log_copy, log_real, sizeof(*log_copy)) != 0 || changed;
 }
 
-static bool step(pid_t pid)
-{
-	int status;
-
-	assert_int_equal(ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL), 0);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFSTOPPED(status));
-	return WSTOPSIG(status) == SIGTRAP;
-}
-
 static void a_sender_may_die_at_every_instruction(void **state)
 {
 	static struct shm_doorbell doorbell_before;
 	unsigned int steps = 0, states = 0;
 	uint32_t last = FILL - 1;
-	pid_t pid;
+	pid_t pid = victim_run();
 
-	if (!victim_run(&pid))
-		harness_skip("ptrace is not permitted");
-	while (step(pid)) {
+	while (steps_next(pid)) {
 		uint32_t now;
 
 		steps++;
