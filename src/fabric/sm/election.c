@@ -69,7 +69,7 @@ static void discover(struct sm *sm)
 	sm_sweep_want(sm, 0);
 }
 
-static void forget_tables(struct list *nodes)
+static void forget(const struct sm *sm, struct list *nodes)
 {
 	list_for_each(pos, nodes) {
 		struct sm_node *n =
@@ -77,8 +77,11 @@ static void forget_tables(struct list *nodes)
 
 		if (n->sw)
 			sm_switch_forget(n->sw);
-		for (unsigned int i = 0; i <= n->node->info.num_ports; i++)
+		for (unsigned int i = 0; i <= n->node->info.num_ports; i++) {
 			n->ports[i].arrived = true;
+			n->ports[i].pkeys_known = false;
+			n->ports[i].told &= sm->serving;
+		}
 	}
 }
 
@@ -91,8 +94,8 @@ void sm_become_master(struct sm *sm)
 	sm->master = NULL;
 	/* Whoever was master before us may have written anything, and all are to register
 	 * anew with us. */
-	forget_tables(&sm->subnet.nodes);
-	forget_tables(&sm->found);
+	forget(sm, &sm->subnet.nodes);
+	forget(sm, &sm->found);
 }
 
 static void leave_mastership(struct sm *sm)
@@ -315,8 +318,8 @@ static void take_over(struct sm *sm)
 
 	if (sm->state == SM_STOPPED)
 		return;
-	if (sm->state != SM_MASTER)
-		sm_become_master(sm);
+	/* Though we may be master already: the other was one as well. */
+	sm_become_master(sm);
 	smp = old ? ask_sm(sm, old, MAD_METHOD_SET, SET_ACKNOWLEDGE, acknowledged) : NULL;
 	if (smp) {
 		smp->once = true;

@@ -276,6 +276,67 @@ static void an_sm_without_a_link_waits_for_one(void **state)
 	world_destroy(w);
 }
 
+/* -- nodes that are not as they should be ----------------------------------------------- */
+
+/* The SMA of a host is dead, its link is not. */
+static void a_silent_node_is_left_out(void **state)
+{
+	struct world *w = world_create(star(5), 1);
+	struct fabric_port_info info;
+	struct sm_counters early, late;
+
+	fabric_port_info(w->hosts[3], &info);
+	world_sm_start(w, 0, 0, NULL);
+	w->sms[0].silent = info.node_guid;
+	world_until(w, world_sweeps(w, 0) == 1, 10 * SECOND);
+	assert_false(world_is_up(w, 0));
+	assert_int_equal(w->sms[0].ups, 1);
+	assert_null(subnet_port_by_guid(sm_subnet(w->sms[0].sm), info.port_guid));
+	world_expect_pair(w, 1, 4);
+	world_expect_pair(w, 4, 2);
+	/* Asked again, but ever more rarely. */
+	sm_counters(w->sms[0].sm, &early);
+	world_run(w, 10 * SECOND);
+	sm_counters(w->sms[0].sm, &late);
+	assert_true(late.sweeps - early.sweeps >= 3);
+	early = late;
+	world_run(w, 100 * SECOND);
+	sm_counters(w->sms[0].sm, &late);
+	assert_true(late.sweeps - early.sweeps <= 11);
+	w->sms[0].silent = 0;
+	world_until(w, world_is_up(w, 0), 20 * SECOND);
+	world_expect_pairs(w);
+	assert_int_equal(w->sms[0].outs, 0);
+	world_destroy(w);
+}
+
+/* Two nodes of one GUID are reported; all others come up, and one of the two at most. */
+static void one_guid_at_two_nodes_is_survived(void **state)
+{
+	for (unsigned int kind = 0; kind < 2; kind++) {
+		struct topology *t = two_level();
+		struct topology_node *first = NULL, *second = NULL;
+		struct world *w;
+
+		for (uint32_t i = 0; i < t->count; i++) {
+			if (t->nodes[i].is_switch != (kind == 1))
+				continue;
+			first = second;
+			second = &t->nodes[i];
+		}
+		second->node_guid = first->node_guid;
+		w = world_create(t, 1);
+		world_sm_start(w, 0, 0, NULL);
+		world_until(w, world_sweeps(w, 0) == 3, 60 * SECOND);
+		assert_false(world_is_up(w, 0));
+		assert_true(w->sms[0].sm->duplicates > 0);
+		/* The last hosts and switches are the doubles. */
+		for (unsigned int i = 1; i < 6; i++)
+			world_expect_pair(w, 0, i);
+		world_destroy(w);
+	}
+}
+
 /* -- loss ------------------------------------------------------------------------------ */
 
 /* In every five management datagrams one is lost, as seen end to end: five hops a way. */
@@ -398,6 +459,8 @@ int main(void)
 		cmocka_unit_test(a_switch_that_restarts_is_set_up_again),
 		cmocka_unit_test(the_sm_may_be_cut_off_itself),
 		cmocka_unit_test(an_sm_without_a_link_waits_for_one),
+		cmocka_unit_test(a_silent_node_is_left_out),
+		cmocka_unit_test(one_guid_at_two_nodes_is_survived),
 		cmocka_unit_test(loss_is_survived),
 		cmocka_unit_test(heavy_loss_is_survived),
 		cmocka_unit_test(late_datagrams_do_no_harm),

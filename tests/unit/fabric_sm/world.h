@@ -25,6 +25,8 @@ struct world_sm {
 	struct sm *sm;
 	unsigned int ups, downs, ins, outs, traps;
 	uint64_t last_out;
+	/* A node that does not say who it is; 0: none. */
+	uint64_t silent;
 };
 
 struct world {
@@ -101,11 +103,23 @@ static const struct sm_port_ops world_port = {
 	.set_issm = port_set_issm,
 };
 
+static inline bool is_node_info_of(const struct ib_packet *packet, uint64_t guid)
+{
+	struct smp_node_info info;
+	struct mad_header h;
+
+	mad_header_get(packet->payload, &h);
+	if (packet->dest_qp != IB_QP_SMI || h.attr_id != SMP_NODE_INFO)
+		return false;
+	smp_node_info_get(packet->payload + SMP_DATA, &info);
+	return info.node_guid == guid;
+}
+
 static inline void port_receive(void *arg, const struct ib_packet *packet)
 {
 	struct world_sm *ws = arg;
 
-	if (ws->sm)
+	if (ws->sm && !(ws->silent && is_node_info_of(packet, ws->silent)))
 		sm_receive(ws->sm, packet);
 }
 
