@@ -170,6 +170,24 @@ static void what_goes_wrong_is_counted_where_it_does(void **state)
 	assert_int_equal(number(data, 14, 2), 1); /* discards */
 }
 
+/* A table that sends packets back where they came from has a loop of two. */
+static void what_would_go_back_is_a_relay_error(void **state)
+{
+	const uint8_t *data;
+	uint8_t lft[64];
+
+	memcpy(lft,
+	       must(ask(&h1, &world.routes[3], MAD_METHOD_GET, SMP_LINEAR_FT, 0, NULL)),
+	       sizeof(lft));
+	lft[5] = 1;
+	must(ask(&h1, &world.routes[3], MAD_METHOD_SET, SMP_LINEAR_FT, 0, lft));
+	clear_all(4);
+	assert_null(ask_lid(&h1, 5, MAD_METHOD_GET, SMP_NODE_INFO, 0));
+	data = must(perf(4, MAD_METHOD_GET, PORT_COUNTERS, 1, 0));
+	assert_int_equal(number(data, 12, 2), 1);
+	assert_int_equal(number(data, 32, 4), 1); /* sent: the clearing's answer alone */
+}
+
 #define case_of(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -181,6 +199,7 @@ int main(void)
 		case_of(only_what_is_selected_is_cleared),
 		case_of(a_switch_shows_each_port_or_all),
 		case_of(what_goes_wrong_is_counted_where_it_does),
+		case_of(what_would_go_back_is_a_relay_error),
 	};
 
 	return harness_run(tests);

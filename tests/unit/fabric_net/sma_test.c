@@ -494,24 +494,58 @@ static void multicast_tables_are_kept_by_block_and_position(void **state)
 static void routes_change_only_when_something_does(void **state)
 {
 	uint8_t data[64];
-	uint64_t generation;
+	uint64_t before;
 	unsigned int told;
 
 	memset(data, 2, sizeof(data));
 	must(set(&to_s1, SMP_LINEAR_FT, 0, data));
 	must(set(&to_s1, SMP_MULTICAST_FT, 0, data));
-	generation = fabric_routes_generation(world.fabric);
+	before = fabric_routes_generation(world.fabric);
 	told = world.routes_changed;
 	must(set(&to_s1, SMP_LINEAR_FT, 0, data));
 	must(set(&to_s1, SMP_MULTICAST_FT, 0, data));
 	must(set_state(&h1, &to_s1, 2, SMP_PORT_NOP));
-	assert_int_equal(fabric_routes_generation(world.fabric), generation);
+	assert_int_equal(fabric_routes_generation(world.fabric), before);
 	data[5] = 1;
 	must(set(&to_s1, SMP_LINEAR_FT, 0, data));
 	must(set(&to_s1, SMP_MULTICAST_FT, 0, data));
 	must(set_state(&h1, &to_s1, 2, SMP_PORT_ARMED));
-	assert_int_equal(fabric_routes_generation(world.fabric), generation + 3);
+	assert_int_equal(fabric_routes_generation(world.fabric), before + 3);
 	assert_int_equal(world.routes_changed, told + 3);
+}
+
+static uint64_t generation(void)
+{
+	return fabric_routes_generation(world.fabric);
+}
+
+/* Who compiles the tables looks again only when this moves. */
+static void all_that_walks_look_at_moves_the_generation(void **state)
+{
+	uint8_t pkeys[64] = { 0x80, 0x07 };
+	struct smp_port_info info;
+	uint64_t before;
+
+	info = port_info_for_set(&h1, &to_s1, 2);
+	info.enforcement = 0x8;
+	before = generation();
+	must(set_port_info(&h1, &to_s1, 2, &info));
+	assert_int_equal(generation(), before + 1);
+	must(set(&to_s1, SMP_PKEY_TABLE, 2 << 16, pkeys));
+	assert_int_equal(generation(), before + 2);
+	must(set(&to_s1, SMP_PKEY_TABLE, 2 << 16, pkeys));
+	must(set(&to_h2, SMP_PKEY_TABLE, 0, pkeys)); /* the engine's to check */
+	assert_int_equal(generation(), before + 2);
+	info = port_info_for_set(&h1, &to_h2, 1);
+	info.lid = 9;
+	must(set_port_info(&h1, &to_h2, 1, &info));
+	assert_int_equal(generation(), before + 3);
+	set_switch_info(&h1, &to_s1, 10, 0xc01f);
+	assert_int_equal(generation(), before + 4);
+	set_switch_info(&h1, &to_s1, 10, 0xc03f);
+	assert_int_equal(generation(), before + 5);
+	set_switch_info(&h1, &to_s1, 10, 0xc03f);
+	assert_int_equal(generation(), before + 5);
 }
 
 /* -- for whom ---------------------------------------------------------------------- */
@@ -565,6 +599,7 @@ int main(void)
 		case_of(forwarding_tables_are_kept_by_block),
 		case_of(multicast_tables_are_kept_by_block_and_position),
 		case_of(routes_change_only_when_something_does),
+		case_of(all_that_walks_look_at_moves_the_generation),
 		case_of(what_is_an_sms_goes_to_who_is_there),
 	};
 
