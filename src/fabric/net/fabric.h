@@ -58,7 +58,7 @@ struct fabric_port_ops {
 
 /* The n-th adapter port, in the order of the topology; null past the end. */
 struct fabric_port *fabric_hca_port(struct fabric *f, unsigned int n);
-/* Port 0 of the n-th switch. */
+/* Port 0 of the n-th switch: enhanced, and ACTIVE while there is power. */
 struct fabric_port *fabric_switch_port(struct fabric *f, unsigned int n);
 /* By node name; port 0 means the first of an adapter, or a switch's port 0. */
 struct fabric_port *fabric_find_port(struct fabric *f, const char *node,
@@ -83,7 +83,8 @@ void fabric_port_info(const struct fabric_port *port, struct fabric_port_info *r
 /* Send from QP0 or QP1 of the port. The packet and its payload are copied. QP0 goes while
  * the link is up, QP1 only in state ACTIVE; from what port, and on what VL, is filled in:
  * slid, vl. A directed route starts and ends here as spec/sa-sm 3.2 says. What cannot be
- * delivered vanishes and is counted. -ENETDOWN: the port sends nothing in its state. */
+ * delivered vanishes and is counted. -ENETDOWN: the port sends nothing in its state; on
+ * QP0, what is for the port itself needs power, and no link. */
 int fabric_port_send(struct fabric_port *port, const struct ib_packet *packet);
 
 /* -- the tables' answer, for datagrams of the data path ---------------------------- */
