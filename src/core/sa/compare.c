@@ -41,8 +41,8 @@ static bool scalars_do(const struct ib_sa_mcmember_rec *s,
 	       equal(mask, SA_MCM_SCOPE, s->scope, d->scope);
 }
 
-bool sa_record_does(const struct ib_sa_mcmember_rec *s,
-		    const struct ib_sa_mcmember_rec *d, ib_sa_comp_mask comp_mask)
+bool ib_sa_record_does(const struct ib_sa_mcmember_rec *s,
+		       const struct ib_sa_mcmember_rec *d, ib_sa_comp_mask comp_mask)
 {
 	u64 mask = ib_sa_comp_mask_to_host(comp_mask);
 

@@ -46,12 +46,12 @@ static void strike_all(struct sa_port *port, enum sa_group_state state)
 		strike(container_of(l, struct sa_group, link), state);
 }
 
-void sa_port_lose_groups(struct sa_port *port)
+void ib_sa_port_lose_groups(struct sa_port *port)
 {
 	strike_all(port, SA_GROUP_ERROR);
 }
 
-void sa_event(struct ib_client *client, const struct ib_event *event)
+void ib_sa_event(struct ib_client *client, const struct ib_event *event)
 {
 	unsigned int what = effects(event->event);
 	struct sa_port *port;
@@ -60,10 +60,10 @@ void sa_event(struct ib_client *client, const struct ib_event *event)
 	(void)client;
 	if (!what)
 		return;
-	port = sa_port_find(event->device, event->element.port_num, &r);
+	port = ib_sa_port_find(event->device, event->element.port_num, &r);
 	if (!port)
 		return;
-	sa_port_refresh(port);
+	ib_sa_port_refresh(port);
 	if (what & RESET)
 		strike_all(port, SA_GROUP_ERROR);
 	else if (what & CHECK)

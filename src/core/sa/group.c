@@ -12,7 +12,7 @@ static u32 mgid_hash(const union ib_gid *mgid)
 	return hash_bytes(0, mgid->raw, sizeof(mgid->raw));
 }
 
-struct sa_group *sa_group_find(struct sa_port *port, const union ib_gid *mgid)
+struct sa_group *ib_sa_group_find(struct sa_port *port, const union ib_gid *mgid)
 {
 	hash_for_each_match(node, &port->by_mgid, mgid_hash(mgid)) {
 		struct sa_group *group = container_of(node, struct sa_group, node);
@@ -23,7 +23,7 @@ struct sa_group *sa_group_find(struct sa_port *port, const union ib_gid *mgid)
 	return NULL;
 }
 
-void sa_group_rename(struct sa_group *group, const union ib_gid *mgid)
+void ib_sa_group_rename(struct sa_group *group, const union ib_gid *mgid)
 {
 	if (group->is_named)
 		hash_remove(&group->port->by_mgid, &group->node);
@@ -33,10 +33,10 @@ void sa_group_rename(struct sa_group *group, const union ib_gid *mgid)
 		hash_insert(&group->port->by_mgid, &group->node, mgid_hash(mgid));
 }
 
-struct sa_group *sa_group_get(struct sa_port *port, const union ib_gid *mgid)
+struct sa_group *ib_sa_group_get(struct sa_port *port, const union ib_gid *mgid)
 {
 	struct sa_group *group =
-		gid_is_zero(mgid->raw) ? NULL : sa_group_find(port, mgid);
+		gid_is_zero(mgid->raw) ? NULL : ib_sa_group_find(port, mgid);
 
 	if (group)
 		return group;
@@ -50,14 +50,14 @@ struct sa_group *sa_group_get(struct sa_port *port, const union ib_gid *mgid)
 	group->name_retries = 3;
 	list_init(&group->pending);
 	list_init(&group->active);
-	timer_init(&group->worker, port->device->sa->config.timers, sa_worker_run);
+	timer_init(&group->worker, port->device->sa->config.timers, ib_sa_worker_run);
 	list_append(&port->groups, &group->link);
-	sa_group_rename(group, mgid);
+	ib_sa_group_rename(group, mgid);
 	port->device->users++;
 	return group;
 }
 
-void sa_group_free(struct sa_group *group)
+void ib_sa_group_free(struct sa_group *group)
 {
 	struct sa_device *device = group->port->device;
 
@@ -66,11 +66,11 @@ void sa_group_free(struct sa_group *group)
 		hash_remove(&group->port->by_mgid, &group->node);
 	list_remove(&group->link);
 	free(group);
-	sa_device_put(device);
+	ib_sa_device_put(device);
 }
 
-void sa_group_put(struct sa_group *group)
+void ib_sa_group_put(struct sa_group *group)
 {
 	if (group->state == SA_GROUP_IDLE && group->members == 0)
-		sa_group_free(group);
+		ib_sa_group_free(group);
 }

@@ -107,5 +107,5 @@ int ib_sa_mcmember_rec_query(
 	    method != MAD_METHOD_DELETE)
 		return -EINVAL;
 	ib_sa_pack_mcmember(rec, record);
-	return sa_user_query(&ask, &model);
+	return ib_sa_user_query(&ask, &model);
 }

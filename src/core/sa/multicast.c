@@ -9,7 +9,7 @@
 
 /* -- members ------------------------------------------------------------------------ */
 
-void sa_member_count(struct sa_member *member, int change)
+void ib_sa_member_count(struct sa_member *member, int change)
 {
 	for (u32 bit = 0; bit < SA_JOIN_KINDS; bit++)
 		if (member->join_state & 1u << bit)
@@ -17,23 +17,23 @@ void sa_member_count(struct sa_member *member, int change)
 }
 
 /* What its bits were counted for is given up by the worker, if nobody else has them. */
-void sa_member_free(struct sa_member *member)
+void ib_sa_member_free(struct sa_member *member)
 {
 	struct sa_group *group = member->group;
 	struct ib_sa_client *client = member->client;
 
 	if (member->state == SA_MEMBER_JOINED)
-		sa_member_count(member, -1);
+		ib_sa_member_count(member, -1);
 	list_remove(&member->link);
 	if (group->last_join == member)
 		group->last_join = NULL;
 	group->members--;
 	free(member);
-	sa_group_wake(group);
-	sa_client_put(client);
+	ib_sa_group_wake(group);
+	ib_sa_client_put(client);
 }
 
-void sa_member_call(struct sa_member *member, int status)
+void ib_sa_member_call(struct sa_member *member, int status)
 {
 	bool over;
 
@@ -41,7 +41,7 @@ void sa_member_call(struct sa_member *member, int status)
 	over = member->multicast.callback(status, &member->multicast);
 	member->in_callback = false;
 	if (over || member->freed_in_callback)
-		sa_member_free(member);
+		ib_sa_member_free(member);
 }
 
 /* -- calls -------------------------------------------------------------------------- */
@@ -57,13 +57,13 @@ ib_sa_join_multicast(struct ib_sa_client *client, struct ib_device *device, u32 
 	struct sa_port *port;
 	int r;
 
-	port = sa_port_find(device, port_num, &r);
+	port = ib_sa_port_find(device, port_num, &r);
 	if (!port)
 		return ERR_PTR(r);
 	member = calloc(1, sizeof(*member));
 	if (!member)
 		return ERR_PTR(-ENOMEM);
-	member->group = sa_group_get(port, &rec->mgid);
+	member->group = ib_sa_group_get(port, &rec->mgid);
 	if (!member->group) {
 		free(member);
 		return ERR_PTR(-ENOMEM);
@@ -74,10 +74,10 @@ ib_sa_join_multicast(struct ib_sa_client *client, struct ib_device *device, u32 
 						      .context = context };
 	member->join_state = rec->join_state;
 	member->client = client;
-	sa_client_get(client);
+	ib_sa_client_get(client);
 	list_append(&member->group->pending, &member->link);
 	member->group->members++;
-	sa_group_wake(member->group);
+	ib_sa_group_wake(member->group);
 	return &member->multicast;
 }
 
@@ -86,7 +86,7 @@ void ib_sa_free_multicast(struct ib_sa_multicast *multicast)
 	struct sa_member *member = container_of(multicast, struct sa_member, multicast);
 
 	if (!member->in_callback) {
-		sa_member_free(member);
+		ib_sa_member_free(member);
 		return;
 	}
 	log_error("a multicast member is freed in its own callback, instead of by what "
@@ -101,10 +101,10 @@ int ib_sa_get_mcmember_rec(struct ib_device *device, u32 port_num,
 	struct sa_port *port;
 	int r;
 
-	port = sa_port_find(device, port_num, &r);
+	port = ib_sa_port_find(device, port_num, &r);
 	if (!port)
 		return r;
-	group = sa_group_find(port, mgid);
+	group = ib_sa_group_find(port, mgid);
 	if (!group || !group->rec.join_state)
 		return -EADDRNOTAVAIL;
 	*rec = group->rec;

@@ -104,5 +104,5 @@ int ib_sa_path_rec_get(struct ib_sa_client *client, struct ib_device *device,
 	if (rec->rec_type != SA_PATH_REC_TYPE_IB)
 		return -EINVAL;
 	ib_sa_pack_path(rec, record);
-	return sa_user_query(&ask, &model);
+	return ib_sa_user_query(&ask, &model);
 }

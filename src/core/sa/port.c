@@ -6,7 +6,7 @@
  */
 #include "core/sa/sa_priv.h"
 
-int sa_port_init(struct sa_port *port, struct sa_device *device, u32 num)
+int ib_sa_port_init(struct sa_port *port, struct sa_device *device, u32 num)
 {
 	struct ib_mad_agent *agent;
 	int r;
@@ -20,31 +20,31 @@ int sa_port_init(struct sa_port *port, struct sa_device *device, u32 num)
 	if (r < 0)
 		return r;
 	/* Tables of records come in segments; nothing comes unasked. */
-	agent = ib_register_mad_agent(device->ib, num, IB_QP_GSI, NULL, 1, &sa_agent_ops,
-				      port);
+	agent = ib_register_mad_agent(device->ib, num, IB_QP_GSI, NULL, 1,
+				      &ib_sa_agent_ops, port);
 	if (IS_ERR(agent)) {
 		hash_fini(&port->by_mgid);
 		return (int)PTR_ERR(agent);
 	}
 	port->agent = agent;
-	sa_port_refresh(port);
+	ib_sa_port_refresh(port);
 	return 0;
 }
 
-void sa_port_silence(struct sa_port *port)
+void ib_sa_port_silence(struct sa_port *port)
 {
 	if (port->agent)
 		ib_unregister_mad_agent(port->agent);
 	port->agent = NULL;
 }
 
-void sa_port_fini(struct sa_port *port)
+void ib_sa_port_fini(struct sa_port *port)
 {
-	sa_port_silence(port);
+	ib_sa_port_silence(port);
 	hash_fini(&port->by_mgid);
 }
 
-void sa_port_refresh(struct sa_port *port)
+void ib_sa_port_refresh(struct sa_port *port)
 {
 	struct ib_device *ib = port->device->ib;
 	struct ib_port_attr attr;

@@ -50,8 +50,8 @@ static void divide(u32 total_ms, struct ib_mad_send *send)
 	}
 }
 
-int sa_query_start(struct sa_query *query, struct sa_port *port,
-		   const struct sa_request *request, sa_query_fn done)
+int ib_sa_query_start(struct sa_query *query, struct sa_port *port,
+		      const struct sa_request *request, sa_query_fn done)
 {
 	struct ib_mad_send send = { .context = query };
 	u8 mad[MAD_BYTES];
@@ -60,7 +60,7 @@ int sa_query_start(struct sa_query *query, struct sa_port *port,
 	if (!port->device->ib)
 		return -ENODEV;
 	if (!port->sm_known)
-		sa_port_refresh(port);
+		ib_sa_port_refresh(port);
 	if (!port->sm_known)
 		return -EAGAIN;
 	build(mad, port, request);
@@ -76,7 +76,7 @@ int sa_query_start(struct sa_query *query, struct sa_port *port,
 	return r;
 }
 
-void sa_query_cancel(struct sa_query *query)
+void ib_sa_query_cancel(struct sa_query *query)
 {
 	if (query->done)
 		ib_cancel_mad(query->port->agent, query->send_id);
@@ -87,7 +87,7 @@ static void nobody_cares(struct sa_query *query, int status, const u8 *mad, size
 	(void)query, (void)status, (void)mad, (void)length;
 }
 
-void sa_query_forget(struct sa_query *query)
+void ib_sa_query_forget(struct sa_query *query)
 {
 	if (query->done)
 		query->done = nobody_cares;
@@ -124,7 +124,7 @@ static void sent(struct ib_mad_agent *agent, void *context, enum ib_wc_status_ma
 	       NULL, 0);
 }
 
-const struct ib_mad_agent_ops sa_agent_ops = { .send_done = sent, .recv = answered };
+const struct ib_mad_agent_ops ib_sa_agent_ops = { .send_done = sent, .recv = answered };
 
 /* -- of users ----------------------------------------------------------------------- */
 
@@ -152,18 +152,18 @@ static void user_query_done(struct sa_query *query, int status, const u8 *mad,
 	/* From here on it cannot be cancelled, not even from its callback. */
 	hash_remove(&q->sa->queries, &q->node);
 	q->tell(q, status, mad, length);
-	sa_client_put(q->client);
+	ib_sa_client_put(q->client);
 	free(q);
-	sa_device_put(device);
+	ib_sa_device_put(device);
 }
 
-int sa_user_query(const struct sa_ask *ask, const struct sa_user_query *model)
+int ib_sa_user_query(const struct sa_ask *ask, const struct sa_user_query *model)
 {
 	struct sa_user_query *q;
 	struct sa_port *port;
 	int r;
 
-	port = sa_port_find(ask->device, ask->port_num, &r);
+	port = ib_sa_port_find(ask->device, ask->port_num, &r);
 	if (!port)
 		return r;
 	q = malloc(sizeof(*q));
@@ -172,14 +172,14 @@ int sa_user_query(const struct sa_ask *ask, const struct sa_user_query *model)
 	*q = *model;
 	q->sa = port->device->sa;
 	q->client = ask->client;
-	r = sa_query_start(&q->query, port, &ask->request, user_query_done);
+	r = ib_sa_query_start(&q->query, port, &ask->request, user_query_done);
 	if (r < 0) {
 		free(q);
 		return r;
 	}
 	q->id = free_id(q->sa);
 	hash_insert(&q->sa->queries, &q->node, (u32)q->id);
-	sa_client_get(q->client);
+	ib_sa_client_get(q->client);
 	port->device->users++;
 	/* A name that outlives the query: its number is looked up where it points to. */
 	if (ask->ret_query)
@@ -192,5 +192,5 @@ void ib_sa_cancel_query(int id, struct ib_sa_query *query)
 	struct sa_user_query *q = query ? find_query((struct ib_sa *)query, id) : NULL;
 
 	if (q)
-		sa_query_cancel(&q->query);
+		ib_sa_query_cancel(&q->query);
 }

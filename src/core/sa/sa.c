@@ -19,12 +19,12 @@ bool ib_sa_unregister_client(struct ib_sa_client *client)
 	return --client->users == 0;
 }
 
-void sa_client_get(struct ib_sa_client *client)
+void ib_sa_client_get(struct ib_sa_client *client)
 {
 	client->users++;
 }
 
-void sa_client_put(struct ib_sa_client *client)
+void ib_sa_client_put(struct ib_sa_client *client)
 {
 	if (--client->users == 0 && client->idle)
 		client->idle(client);
@@ -44,7 +44,7 @@ static void free_device(struct sa_device *device)
 {
 	timer_disarm(&device->end);
 	for (u32 p = 0; p < device->port_count; p++)
-		sa_port_fini(&device->ports[p]);
+		ib_sa_port_fini(&device->ports[p]);
 	list_remove(&device->link);
 	free(device);
 }
@@ -54,7 +54,7 @@ static void device_has_ended(struct timer *timer)
 	free_device(container_of(timer, struct sa_device, end));
 }
 
-void sa_device_put(struct sa_device *device)
+void ib_sa_device_put(struct sa_device *device)
 {
 	if (--device->users == 0)
 		timer_arm(&device->end, 0);
@@ -76,7 +76,7 @@ static struct sa_device *make_device(struct ib_sa *sa, struct ib_device *ib)
 	for (device->port_count = 0; device->port_count < count; device->port_count++) {
 		u32 p = device->port_count;
 
-		if (sa_port_init(&device->ports[p], device, p) < 0) {
+		if (ib_sa_port_init(&device->ports[p], device, p) < 0) {
 			free_device(device);
 			return NULL;
 		}
@@ -114,11 +114,11 @@ static void remove_device(struct ib_client *client, struct ib_device *ib)
 	ib->sa = NULL;
 	device->ib = NULL;
 	for (u32 p = 0; p < device->port_count; p++)
-		sa_port_lose_groups(&device->ports[p]);
-	sa_device_put(device);
+		ib_sa_port_lose_groups(&device->ports[p]);
+	ib_sa_device_put(device);
 }
 
-struct sa_port *sa_port_find(struct ib_device *ib, u32 port_num, int *ret_error)
+struct sa_port *ib_sa_port_find(struct ib_device *ib, u32 port_num, int *ret_error)
 {
 	*ret_error = -ENODEV;
 	if (!ib->sa)
@@ -149,7 +149,7 @@ int ib_sa_create(const struct ib_sa_config *config, struct ib_sa **ret)
 	list_init(&sa->devices);
 	sa->client.add = add_device;
 	sa->client.remove = remove_device;
-	sa->client.event = sa_event;
+	sa->client.event = ib_sa_event;
 	ib_register_client(&sa->client, config->node);
 	for (u32 n = 0; (ib = ib_node_device(config->node, n)); n++)
 		add_device(&sa->client, ib);
@@ -161,8 +161,8 @@ int ib_sa_create(const struct ib_sa_config *config, struct ib_sa **ret)
 static void end_groups(struct sa_port *port)
 {
 	list_for_each(l, &port->groups)
-		sa_query_forget(&container_of(l, struct sa_group, link)->query);
-	sa_port_silence(port);
+		ib_sa_query_forget(&container_of(l, struct sa_group, link)->query);
+	ib_sa_port_silence(port);
 	while (!list_empty(&port->groups)) {
 		struct sa_group *group =
 			container_of(port->groups.next, struct sa_group, link);
@@ -170,7 +170,7 @@ static void end_groups(struct sa_port *port)
 		if (group->members)
 			log_error("port %u: %u members outlive the SA client", port->num,
 				  group->members);
-		sa_group_free(group);
+		ib_sa_group_free(group);
 	}
 }
 

@@ -65,19 +65,19 @@ struct sa_device {
 };
 
 /* sa.c */
-void sa_device_put(struct sa_device *device);
+void ib_sa_device_put(struct sa_device *device);
 /* The port of that number, if it has an SA; else null and why: -ENODEV, -EINVAL. */
-struct sa_port *sa_port_find(struct ib_device *ib, u32 port_num, int *ret_error);
-void sa_client_get(struct ib_sa_client *client);
-void sa_client_put(struct ib_sa_client *client);
+struct sa_port *ib_sa_port_find(struct ib_device *ib, u32 port_num, int *ret_error);
+void ib_sa_client_get(struct ib_sa_client *client);
+void ib_sa_client_put(struct ib_sa_client *client);
 
 /* port.c */
-int sa_port_init(struct sa_port *port, struct sa_device *device, u32 num);
+int ib_sa_port_init(struct sa_port *port, struct sa_device *device, u32 num);
 /* Its agent goes: no request is under way any more. */
-void sa_port_silence(struct sa_port *port);
-void sa_port_fini(struct sa_port *port);
+void ib_sa_port_silence(struct sa_port *port);
+void ib_sa_port_fini(struct sa_port *port);
 /* Look up anew where the SA is. */
-void sa_port_refresh(struct sa_port *port);
+void ib_sa_port_refresh(struct sa_port *port);
 
 /* -- requests ----------------------------------------------------------------------- */
 
@@ -104,12 +104,12 @@ struct sa_request {
 };
 
 /* -EAGAIN: where the SA is is not known; -ENODEV: the port is gone; -ENOMEM. */
-int sa_query_start(struct sa_query *query, struct sa_port *port,
-		   const struct sa_request *request, sa_query_fn done);
-void sa_query_cancel(struct sa_query *query);
+int ib_sa_query_start(struct sa_query *query, struct sa_port *port,
+		      const struct sa_request *request, sa_query_fn done);
+void ib_sa_query_cancel(struct sa_query *query);
 /* Its owner goes before it has ended. The agent must go next. */
-void sa_query_forget(struct sa_query *query);
-extern const struct ib_mad_agent_ops sa_agent_ops;
+void ib_sa_query_forget(struct sa_query *query);
+extern const struct ib_mad_agent_ops ib_sa_agent_ops;
 
 /* One that a user has asked, and may cancel by its number. */
 struct sa_user_query {
@@ -143,7 +143,7 @@ struct sa_ask {
 };
 
 /* Asks as `model` (context, tell, callback) says. The query's number or an error. */
-int sa_user_query(const struct sa_ask *ask, const struct sa_user_query *model);
+int ib_sa_user_query(const struct sa_ask *ask, const struct sa_user_query *model);
 
 /* -- groups ------------------------------------------------------------------------- */
 
@@ -201,32 +201,33 @@ struct sa_member {
 
 /* group.c */
 /* The group of that MGID, made if need be; MGID 0: always another. Null: no memory. */
-struct sa_group *sa_group_get(struct sa_port *port, const union ib_gid *mgid);
-struct sa_group *sa_group_find(struct sa_port *port, const union ib_gid *mgid);
-void sa_group_rename(struct sa_group *group, const union ib_gid *mgid);
+struct sa_group *ib_sa_group_get(struct sa_port *port, const union ib_gid *mgid);
+struct sa_group *ib_sa_group_find(struct sa_port *port, const union ib_gid *mgid);
+void ib_sa_group_rename(struct sa_group *group, const union ib_gid *mgid);
 /* Free it if nobody needs it. */
-void sa_group_put(struct sa_group *group);
-void sa_group_free(struct sa_group *group);
+void ib_sa_group_put(struct sa_group *group);
+void ib_sa_group_free(struct sa_group *group);
 
 /* multicast.c */
-void sa_member_free(struct sa_member *member);
+void ib_sa_member_free(struct sa_member *member);
 /* Tell its owner; it may be gone afterwards, and much else with it. */
-void sa_member_call(struct sa_member *member, int status);
-void sa_member_count(struct sa_member *member, int change);
+void ib_sa_member_call(struct sa_member *member, int status);
+void ib_sa_member_count(struct sa_member *member, int change);
 
 /* worker.c */
 /* It has something to do. */
-void sa_group_wake(struct sa_group *group);
-void sa_worker_run(struct timer *timer);
+void ib_sa_group_wake(struct sa_group *group);
+void ib_sa_worker_run(struct timer *timer);
 
 /* compare.c */
-bool sa_record_does(const struct ib_sa_mcmember_rec *group,
-		    const struct ib_sa_mcmember_rec *wanted, ib_sa_comp_mask comp_mask);
+bool ib_sa_record_does(const struct ib_sa_mcmember_rec *group,
+		       const struct ib_sa_mcmember_rec *wanted,
+		       ib_sa_comp_mask comp_mask);
 
 /* events.c */
-void sa_event(struct ib_client *client, const struct ib_event *event);
-void sa_port_lose_groups(struct sa_port *port);
+void ib_sa_event(struct ib_client *client, const struct ib_event *event);
+void ib_sa_port_lose_groups(struct sa_port *port);
 /* Something is wrong with the group: true, if its members have lost it. */
-bool sa_group_is_lost(struct sa_group *group);
+bool ib_sa_group_is_lost(struct sa_group *group);
 
 #endif

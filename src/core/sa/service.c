@@ -36,7 +36,7 @@ static int query_service(const struct sa_ask *ask, const struct sa_user_query *m
 	ib_sa_pack_service(rec, record);
 	with_record.request.record = record;
 	with_record.request.record_bytes = sizeof(record);
-	return sa_user_query(&with_record, model);
+	return ib_sa_user_query(&with_record, model);
 }
 
 /* -- one ---------------------------------------------------------------------------- */

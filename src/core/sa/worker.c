@@ -11,7 +11,7 @@
 
 #define STEPS_A_RUN 32
 
-void sa_group_wake(struct sa_group *group)
+void ib_sa_group_wake(struct sa_group *group)
 {
 	if (group->state != SA_GROUP_IDLE)
 		return;
@@ -29,7 +29,7 @@ static void fail(struct sa_member *member, int status)
 {
 	list_remove(&member->link);
 	member->state = SA_MEMBER_ERROR;
-	sa_member_call(member, status);
+	ib_sa_member_call(member, status);
 }
 
 /* -- asking the SA ------------------------------------------------------------------ */
@@ -48,7 +48,7 @@ static int ask(struct sa_group *group, u8 method, const struct ib_sa_mcmember_re
 	};
 
 	ib_sa_pack_mcmember(rec, record);
-	return sa_query_start(&group->query, group->port, &request, done);
+	return ib_sa_query_start(&group->query, group->port, &request, done);
 }
 
 static u16 pkey_place(const struct sa_group *group, be16 pkey)
@@ -61,7 +61,7 @@ static u16 pkey_place(const struct sa_group *group, be16 pkey)
 	return index;
 }
 
-bool sa_group_is_lost(struct sa_group *group)
+bool ib_sa_group_is_lost(struct sa_group *group)
 {
 	u16 index = pkey_place(group, group->rec.pkey);
 
@@ -81,7 +81,7 @@ static void collide(struct sa_group *group, struct sa_group *other,
 
 	other->rec = *rec;
 	other->rec.join_state = join_state;
-	sa_group_wake(other);
+	ib_sa_group_wake(other);
 	group->is_answered = group->is_named || group->name_retries == 0;
 	if (group->name_retries)
 		group->name_retries--;
@@ -95,7 +95,7 @@ static void take_record(struct sa_group *group, const u8 *mad)
 
 	ib_sa_unpack_mcmember(mad + SA_DATA, &rec);
 	if (!gid_equal(rec.mgid.raw, group->key.raw))
-		other = sa_group_find(group->port, &rec.mgid);
+		other = ib_sa_group_find(group->port, &rec.mgid);
 	if (other) {
 		collide(group, other, &rec);
 		return;
@@ -105,7 +105,7 @@ static void take_record(struct sa_group *group, const u8 *mad)
 	group->rec = rec;
 	group->is_answered = true;
 	if (!gid_equal(rec.mgid.raw, group->key.raw))
-		sa_group_rename(group, &rec.mgid);
+		ib_sa_group_rename(group, &rec.mgid);
 }
 
 static void join_is_answered(struct sa_query *query, int status, const u8 *mad,
@@ -119,7 +119,7 @@ static void join_is_answered(struct sa_query *query, int status, const u8 *mad,
 		take_record(group, mad);
 	else if (member && member == first(&group->pending))
 		fail(member, status);
-	sa_worker_run(&group->worker);
+	ib_sa_worker_run(&group->worker);
 }
 
 static int ask_to_join(struct sa_group *group, struct sa_member *member)
@@ -142,7 +142,7 @@ static void leave_is_answered(struct sa_query *query, int status, const u8 *mad,
 	if (status && group->leave_retries && ask_to_leave(group) == 0)
 		group->leave_retries--;
 	else
-		sa_worker_run(&group->worker);
+		ib_sa_worker_run(&group->worker);
 }
 
 static int ask_to_leave(struct sa_group *group)
@@ -162,14 +162,14 @@ static bool lose(struct sa_group *group)
 	struct sa_member *member = first(&group->active);
 
 	if (group->state == SA_GROUP_PKEY_EVENT) {
-		if (!sa_group_is_lost(group)) {
+		if (!ib_sa_group_is_lost(group)) {
 			group->state = SA_GROUP_BUSY;
 			return true;
 		}
 		group->state = SA_GROUP_ERROR;
 	}
 	if (member) {
-		sa_member_count(member, -1);
+		ib_sa_member_count(member, -1);
 		fail(member, -ENETRESET);
 		return true;
 	}
@@ -186,17 +186,17 @@ static void decide(struct sa_group *group, struct sa_member *member)
 {
 	struct ib_sa_multicast *multicast = &member->multicast;
 
-	if (!sa_record_does(&group->rec, &multicast->rec, multicast->comp_mask)) {
+	if (!ib_sa_record_does(&group->rec, &multicast->rec, multicast->comp_mask)) {
 		fail(member, -EINVAL);
 		return;
 	}
 	member->state = SA_MEMBER_JOINED;
-	sa_member_count(member, 1);
+	ib_sa_member_count(member, 1);
 	multicast->rec = group->rec;
 	multicast->rec.join_state = member->join_state;
 	list_remove(&member->link);
 	list_append(&group->active, &member->link);
-	sa_member_call(member, 0);
+	ib_sa_member_call(member, 0);
 }
 
 static bool join(struct sa_group *group, struct sa_member *member)
@@ -237,7 +237,7 @@ static bool rest(struct sa_group *group)
 		return ask_to_leave(group) < 0;
 	}
 	group->state = SA_GROUP_IDLE;
-	sa_group_put(group);
+	ib_sa_group_put(group);
 	return false;
 }
 
@@ -250,7 +250,7 @@ static bool step(struct sa_group *group)
 	return rest(group);
 }
 
-void sa_worker_run(struct timer *timer)
+void ib_sa_worker_run(struct timer *timer)
 {
 	struct sa_group *group = container_of(timer, struct sa_group, worker);
 
