@@ -311,13 +311,15 @@ void sa_port_forget(struct sa_server *s, uint64_t port_guid)
 			s, container_of(port->members.next, struct sa_member, link), 0xf);
 }
 
+struct sa_group *sa_group_after(const struct sa_server *s, uint32_t index)
+{
+	index = sa_mlid_next(&s->mlids, index);
+	return index < SA_MLIDS_MAX ? s->by_mlid[index] : NULL;
+}
+
 void sa_groups_forget(struct sa_server *s)
 {
-	for (uint32_t i = 0; i < SA_MLIDS_MAX; i++) {
-		struct sa_group *group = s->by_mlid[i];
-
-		if (!group)
-			continue;
+	sa_for_each_group(group, s) {
 		if (group->well_known)
 			group_drop_members(s, group);
 		else
@@ -327,10 +329,8 @@ void sa_groups_forget(struct sa_server *s)
 
 void sa_groups_destroy(struct sa_server *s)
 {
-	for (uint32_t i = 0; i < SA_MLIDS_MAX; i++) {
-		if (s->by_mlid[i])
-			sa_group_destroy(s, s->by_mlid[i]);
-	}
+	sa_for_each_group(group, s)
+		sa_group_destroy(s, group);
 }
 
 /* -- of partitions: spec/sa-sm 1.10 -------------------------------------------------- */

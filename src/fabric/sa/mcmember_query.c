@@ -131,8 +131,8 @@ int sa_mcmember_query(struct sa_request *req)
 		visit(&q, sa_group_find(s, &q.rec.mgid));
 		return 0;
 	}
-	for (uint32_t i = 0; i < SA_MLIDS_MAX; i++) {
-		if (!visit(&q, s->by_mlid[i]))
+	sa_for_each_group(group, s) {
+		if (!visit(&q, group))
 			break;
 	}
 	return 0;

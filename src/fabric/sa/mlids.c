@@ -59,3 +59,15 @@ void sa_mlid_give(struct sa_mlids *m, uint16_t mlid)
 	m->taken[word] &= ~(1ull << index % WORD_BITS);
 	m->full[word / WORD_BITS] &= ~(1ull << word % WORD_BITS);
 }
+
+uint32_t sa_mlid_next(const struct sa_mlids *m, uint32_t index)
+{
+	while (index < SA_MLIDS_MAX) {
+		uint64_t word = m->taken[index / WORD_BITS] >> index % WORD_BITS;
+
+		if (word)
+			return index + (uint32_t)__builtin_ctzll(word);
+		index = (index / WORD_BITS + 1) * WORD_BITS;
+	}
+	return SA_MLIDS_MAX;
+}

@@ -98,10 +98,8 @@ int sa_server_save(const struct sa_server *s, uint8_t **ret, size_t *ret_length)
 	put(&w, VERSION, 4);
 	put(&w, s->next_mgid, 4);
 	put(&w, s->groups.count, 4);
-	for (uint32_t i = 0; i < SA_MLIDS_MAX; i++) {
-		if (s->by_mlid[i])
-			put_group(&w, s->by_mlid[i]);
-	}
+	sa_for_each_group(group, s)
+		put_group(&w, group);
 	put(&w, s->subscriptions.count, 4);
 	list_for_each(l, &s->subscription_list)
 		put_subscription(&w, container_of(l, struct sa_subscription, link));
@@ -265,9 +263,9 @@ static int own_groups_take(const struct sa_server *s, struct own_groups *own)
 	own->recs = malloc((s->groups.count + 1) * sizeof(*own->recs));
 	if (!own->recs)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < SA_MLIDS_MAX; i++) {
-		if (s->by_mlid[i] && s->by_mlid[i]->well_known)
-			own->recs[own->count++] = s->by_mlid[i]->rec;
+	sa_for_each_group(group, s) {
+		if (group->well_known)
+			own->recs[own->count++] = group->rec;
 	}
 	return 0;
 }

@@ -152,12 +152,22 @@ struct sa_mlids {
 /* The wish if it is free and below `capacity`, else the lowest free one; 0: none. */
 uint16_t sa_mlid_take(struct sa_mlids *m, uint32_t capacity, uint16_t wish);
 void sa_mlid_give(struct sa_mlids *m, uint16_t mlid);
+/* The lowest that is taken, of this index or a greater one; SA_MLIDS_MAX: none. */
+uint32_t sa_mlid_next(const struct sa_mlids *m, uint32_t index);
 
 struct sa_group *sa_group_find(const struct sa_server *s, const union ib_gid *mgid);
 static inline uint32_t sa_mlid_index(uint16_t mlid)
 {
 	return mlid - IB_LID_MULTICAST_BASE;
 }
+/* In the order of MLIDs; the body may destroy `group`. */
+struct sa_group *sa_group_after(const struct sa_server *s, uint32_t index);
+#define sa_for_each_group(group, s)                                                 \
+	for (struct sa_group *group = sa_group_after(s, 0), *group##_next;          \
+	     group &&                                                               \
+	     (group##_next = sa_group_after(s, sa_mlid_index(group->rec.mlid) + 1), \
+	     true);                                                                 \
+	     group = group##_next)
 /* The MLID is the record's wish. -ENOSPC: none is free; -ENOMEM. */
 int sa_group_create(struct sa_server *s, const struct sa_mcmember *rec,
 		    struct sa_group **ret);

@@ -9,15 +9,11 @@ void sa_server_each_group(const struct sa_server *s,
 {
 	uint64_t prefix = s->sm ? sm_subnet(s->sm)->prefix : 0;
 
-	for (uint32_t i = 0; i < SA_MLIDS_MAX; i++) {
-		const struct sa_group *group = s->by_mlid[i];
-		struct sa_group_view view;
+	sa_for_each_group(group, s) {
+		struct sa_group_view view = { .rec = group->rec,
+					      .well_known = group->well_known,
+					      .members = group->count };
 
-		if (!group)
-			continue;
-		view = (struct sa_group_view){ .rec = group->rec,
-					       .well_known = group->well_known,
-					       .members = group->count };
 		view.rec.join_state = 0;
 		if (group_fn)
 			group_fn(arg, &view);
