@@ -12,13 +12,19 @@ void net_routes_changed(struct fabric *f)
 		f->routes_changed(f->arg);
 }
 
+/* What changes because of what is told here is told at the next run. Who detaches, takes
+ * his notice off whichever list it is on. */
 static void tell_all(struct timer *timer)
 {
 	struct fabric *f = container_of(timer, struct fabric, notify);
+	struct list due = LIST_INIT(due);
 
-	while (!list_empty(&f->notices)) {
-		struct net_end *end =
-			container_of(f->notices.next, struct net_end, notice);
+	list_for_each_safe(l, &f->notices) {
+		list_remove(l);
+		list_append(&due, l);
+	}
+	while (!list_empty(&due)) {
+		struct net_end *end = container_of(due.next, struct net_end, notice);
 		unsigned int changes = end->changes;
 
 		list_remove(&end->notice);

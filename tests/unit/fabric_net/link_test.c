@@ -119,6 +119,27 @@ static void who_leaves_hears_nothing_more(void **state)
 	assert_int_equal(h2.times_told, 0);
 }
 
+static unsigned int toggles;
+
+static void toggle_issm(void *arg, unsigned int changes)
+{
+	if (toggles++ < 100)
+		fabric_port_set_issm(h2.port, toggles % 2);
+}
+
+static void what_hearing_changes_is_told_at_the_next_run(void **state)
+{
+	static const struct fabric_port_ops ops = { .changed = toggle_issm };
+
+	toggles = 0;
+	fabric_port_attach(h2.port, &ops, NULL);
+	fabric_link_set(world.fabric, "h2", 1, false);
+	timer_queue_run(&world.timers, world.timers.now_ns);
+	assert_int_equal(toggles, 1);
+	timer_queue_run(&world.timers, world.timers.now_ns);
+	assert_int_equal(toggles, 2);
+}
+
 static void links_that_are_not_there_cannot_be_pulled(void **state)
 {
 	assert_int_equal(fabric_link_set(world.fabric, "h9", 1, false), -ENOENT);
@@ -385,6 +406,7 @@ int main(void)
 		case_of(a_pulled_cable_takes_both_ends_down),
 		case_of(changes_are_told_together),
 		case_of(who_leaves_hears_nothing_more),
+		case_of(what_hearing_changes_is_told_at_the_next_run),
 		case_of(links_that_are_not_there_cannot_be_pulled),
 		case_of(a_switch_tells_the_sm_of_its_ports),
 		case_of(a_trap_is_repeated_until_it_is_repressed),
