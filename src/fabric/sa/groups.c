@@ -271,11 +271,14 @@ uint8_t sa_member_leave(struct sa_server *s, struct sa_member *m, uint8_t bits)
 	uint8_t left = state_left(m, bits);
 	bool tell = member_set_state(m, left);
 
+	bool lost;
+
 	if (!left)
 		member_destroy(s, m);
-	if (before && !group->full_members)
+	lost = before && !group->full_members;
+	if (lost)
 		group_lost_full(s, group);
-	if (tell)
+	if (tell || lost)
 		sa_route_changed(s, mlid);
 	return left;
 }
@@ -287,16 +290,16 @@ void sa_member_undo(struct sa_server *s, struct sa_member *m, uint8_t bits)
 	unsigned int before = group->full_members;
 	uint8_t left = m->join_state & (uint8_t)~bits;
 	bool tell = member_set_state(m, left);
+	bool lost;
 
 	if (!left)
 		member_destroy(s, m);
-	if (before && !group->full_members) {
-		if (group->well_known)
-			sa_report_group(s, TRAP_MGID_DELETED, group);
-		else
-			group_lost_full(s, group);
-	}
-	if (tell)
+	lost = before && !group->full_members;
+	if (lost && group->well_known)
+		sa_report_group(s, TRAP_MGID_DELETED, group);
+	else if (lost)
+		group_lost_full(s, group);
+	if (tell || lost)
 		sa_route_changed(s, mlid);
 }
 
