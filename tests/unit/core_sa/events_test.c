@@ -251,6 +251,24 @@ static void item_28_a_join_under_way_is_sent_again(void **state)
 	}
 }
 
+static void item_28_a_check_meets_the_first_join_of_all(void **state)
+{
+	struct joiner joiner = { 0 };
+	struct request request;
+
+	join(&joiner, 1, SA_JOIN_FULL);
+	request = expect(MAD_METHOD_SET, SA_JOIN_FULL);
+	happens(IB_EVENT_PKEY_CHANGE);
+	grant(&request, 1, SA_JOIN_FULL);
+	assert_int_equal(joiner.calls, 0);
+	request = expect(MAD_METHOD_SET, SA_JOIN_FULL);
+	grant(&request, 1, SA_JOIN_FULL);
+	assert_int_equal(joiner.calls, 1);
+	assert_int_equal(last_status(&joiner), 0);
+	leave(&joiner);
+	let_leave(SA_JOIN_FULL);
+}
+
 static void item_29_a_loss_is_a_loss_before_and_after_a_check(void **state)
 {
 	for (int order = 0; order < 2; order++) {
@@ -456,6 +474,28 @@ static void item_33_a_removed_device_lets_its_members_go(void **state)
 	(void)request;
 }
 
+static int must_not_be_asked(struct ib_device *ib, u32 port_num,
+			     struct ib_port_attr *attr)
+{
+	fail_msg("a device that is gone is asked");
+	return -EIO;
+}
+
+static void a_removed_device_is_left_alone(void **state)
+{
+	struct joiner one = { 0 };
+
+	world.hca.port.sm_lid = 0;
+	fake_hca_event(&world.hca, 1, IB_EVENT_SM_CHANGE);
+	join(&one, 1, SA_JOIN_FULL);
+	assert_int_equal(ib_unregister_device(&world.hca.ib), 0);
+	world.hca.ib.ops.query_port = must_not_be_asked;
+	settle();
+	assert_int_equal(last_status(&one), -ENODEV);
+	leave(&one);
+	settle();
+}
+
 static void remove_it(struct joiner *joiner, int status)
 {
 	if (!world.hca.ib.removed)
@@ -537,6 +577,7 @@ int main(void)
 		TEST(item_27_an_unknown_key_is_not_some_index),
 		TEST(a_key_that_has_moved_once_may_stay_there),
 		TEST(item_28_a_join_under_way_is_sent_again),
+		TEST(item_28_a_check_meets_the_first_join_of_all),
 		TEST(item_29_a_loss_is_a_loss_before_and_after_a_check),
 		TEST(a_reset_while_a_leave_is_under_way),
 		TEST(a_member_freed_by_another_s_loss_hears_nothing),
@@ -546,6 +587,7 @@ int main(void)
 		TEST(who_joins_while_a_leave_is_under_way_waits_for_it),
 		TEST(item_33_a_client_is_idle_when_its_last_member_has_gone),
 		TEST(item_33_a_removed_device_lets_its_members_go),
+		TEST(a_removed_device_is_left_alone),
 		TEST(a_callback_may_remove_the_device),
 		TEST(what_is_under_way_at_the_end_is_forgotten),
 		TEST(devices_may_come_later),
