@@ -52,7 +52,8 @@ struct admin_shape {
 	bool no_sm;
 };
 
-#define ADMIN_NODES_MAX 960u
+#define ADMIN_STAR_MAX  254u /* ports of a switch */
+#define ADMIN_NODES_MAX 896u /* as many ports a site has room for */
 
 /* The option's value; 0, or -EINVAL with a sentence. One of them may be given. */
 int admin_shape_nodes(struct admin_shape *s, const char *value, char *error);

@@ -136,7 +136,7 @@ static int set_place_and_state(struct admin_request *r)
 		r->port = 1;
 	if (!r->group.join_state)
 		r->group.join_state = SA_JOIN_FULL;
-	r->components |= SA_MCM_JOIN_STATE;
+	r->components |= SA_MCM_MGID | SA_MCM_JOIN_STATE;
 	return 0;
 }
 
@@ -144,7 +144,6 @@ static int set_mgid(struct admin_request *r, const char *word, char *error)
 {
 	if (inet_pton(AF_INET6, word, r->group.mgid.raw) != 1)
 		return admin_wrong(error, "'%.80s' is no MGID", word);
-	r->components |= SA_MCM_MGID;
 	return set_place_and_state(r);
 }
 
@@ -157,7 +156,7 @@ int admin_operands_group(struct admin_request *r, int count, char **words, char 
 	return admin_operands_none(r, count - 1, words + 1, error);
 }
 
-/* Without an MGID the SA gives one. */
+/* Without an MGID, which is one of all zeros, the SA gives one. */
 int admin_operands_create(struct admin_request *r, int count, char **words, char *error)
 {
 	if (!(r->components & SA_MCM_PKEY))

@@ -30,9 +30,12 @@ static int count(const char *text, unsigned int max, unsigned int *ret)
 
 int admin_shape_nodes(struct admin_shape *s, const char *value, char *error)
 {
-	if (count(value, ADMIN_NODES_MAX, &s->count) < 0)
-		return admin_wrong(error, "--nodes: '%.80s' is not a number from 1 to %u",
-				   value, ADMIN_NODES_MAX);
+	if (count(value, ADMIN_STAR_MAX, &s->count) < 0)
+		return admin_wrong(error,
+				   "--nodes: '%.80s' is not a number from 1 to %u, as "
+				   "many as a switch has ports (--ring and --fat-tree "
+				   "have several)",
+				   value, ADMIN_STAR_MAX);
 	return choose(s, ADMIN_SHAPE_NODES, error);
 }
 

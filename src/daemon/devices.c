@@ -172,7 +172,7 @@ static bool list_has_place(const struct list *list, uint32_t place)
 /* That of the number, unless a removed device holds it yet. */
 static int choose_place(const struct devices *d, uint32_t number, uint32_t *ret)
 {
-	for (uint32_t n = number; n < SHM_PORTS_MAX;
+	for (uint32_t n = number; n < DEVICES_PLACES;
 	     n = n < DEVICES_MAX ? DEVICES_MAX : n + 1) {
 		if (list_has_place(&d->live, n) || list_has_place(&d->removed, n))
 			continue;

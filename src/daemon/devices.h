@@ -20,7 +20,9 @@
 #include "hca/hca.h"
 #include "loop/loop.h"
 
-#define DEVICES_MAX      64u   /* names: vroce0 .. vroce63 */
+#define DEVICES_MAX 64u /* names: vroce0 .. vroce63 */
+#define DEVICES_PLACES \
+	128u /* in the site's tables, from the front; removed ones keep theirs */
 #define DEVICES_GRACE_MS 3000u /* out of use, until it goes */
 
 struct devices;

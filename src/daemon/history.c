@@ -63,6 +63,7 @@ void history_member_left(struct history *h, const struct slot_view *p,
 		return; /* history is a courtesy */
 	c = &p->counters->members[counters];
 	history_group_key(&m->group, device, rdma_start_port(device), mgid);
+	snprintf(m->node_name, sizeof(m->node_name), "%s", ib_node_name(device->node));
 	snprintf(m->device, sizeof(m->device), "%s", ib_device_name(device));
 	snprintf(m->program, sizeof(m->program), "%s", p->program);
 	m->pid = p->pid;

@@ -28,7 +28,7 @@ struct history_member {
 	struct list link;      /* oldest first */
 	bool shown;            /* status.c's, while it makes one status */
 	struct history_group_key group;
-	char device[64];
+	char node_name[64], device[64];
 	pid_t pid;
 	char program[64];
 	uint32_t qpn;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/options.h"
@@ -19,9 +20,12 @@
 #define LINGER_S_DEFAULT 5
 #define LINGER_S_MAX     (365u * 24 * 3600)
 
+#define TOPOLOGY_BYTES_MAX (64 << 20)
+
 /* The option table has to point somewhere; there is one command line. */
 static struct daemon_options parsed;
 static const char *group_name, *ready_fd_text;
+static bool no_fabric;
 
 static const struct {
 	const char *name, *text;
@@ -133,6 +137,26 @@ static int add_wire(const char *name, char error[OPTIONS_ERROR_MAX])
 	return problem ? -EINVAL : 0;
 }
 
+static int set_nodes(const char *value, char error[OPTIONS_ERROR_MAX])
+{
+	return admin_shape_nodes(&parsed.shape, value, error);
+}
+
+static int set_ring(const char *value, char error[OPTIONS_ERROR_MAX])
+{
+	return admin_shape_ring(&parsed.shape, value, error);
+}
+
+static int set_fat_tree(const char *value, char error[OPTIONS_ERROR_MAX])
+{
+	return admin_shape_fat_tree(&parsed.shape, value, error);
+}
+
+static int set_topology(const char *value, char error[OPTIONS_ERROR_MAX])
+{
+	return admin_shape_file(&parsed.shape, value, error);
+}
+
 static const struct option_spec specs[] = {
 	{ "site", OPTION_STRING, "NAME", "serve this site (default: default)",
 	  &parsed.site, NULL },
@@ -149,6 +173,18 @@ static const struct option_spec specs[] = {
 	  set_limit },
 	{ "wire", OPTION_CALL, "IFACE",
 	  "have a RoCE device for this interface, too; may be repeated", NULL, add_wire },
+	{ "nodes", OPTION_CALL, "N",
+	  "a fabric of one switch and N nodes, h1 to hN (default: 1)", NULL, set_nodes },
+	{ "ring", OPTION_CALL, "S[:H]", "of S switches in a ring, with H nodes each",
+	  NULL, set_ring },
+	{ "fat-tree", OPTION_CALL, "K", "of three levels of switches with K ports", NULL,
+	  set_fat_tree },
+	{ "topology", OPTION_CALL, "FILE", "of what ibnetdiscover has written", NULL,
+	  set_topology },
+	{ "no-sm", OPTION_FLAG, NULL, "without a subnet manager", &parsed.shape.no_sm,
+	  NULL },
+	{ "no-fabric", OPTION_FLAG, NULL, "no fabric at all, and no vib0", &no_fabric,
+	  NULL },
 	{ "group", OPTION_STRING, "NAME", "let this group of users in, too", &group_name,
 	  NULL },
 	{ "ipv6-multicast", OPTION_FLAG, NULL,
@@ -217,6 +253,39 @@ static int check_ready_fd(char *error)
 	return 0;
 }
 
+/* While the starter's working directory is ours. */
+static int read_topology(char *error)
+{
+	FILE *in = fopen(parsed.shape.file, "re");
+	struct stat st;
+
+	if (!in || fstat(fileno(in), &st) < 0 || st.st_size > TOPOLOGY_BYTES_MAX)
+		goto fail;
+	parsed.topology = malloc((size_t)st.st_size + 1);
+	if (!parsed.topology)
+		goto fail;
+	parsed.topology_bytes = fread(parsed.topology, 1, (size_t)st.st_size, in);
+	if (ferror(in))
+		goto fail;
+	fclose(in);
+	return 0;
+
+fail:
+	snprintf(error, OPTIONS_ERROR_MAX, "--topology: %.150s: %s", parsed.shape.file,
+		 errno ? strerror(errno) : "it is too large");
+	if (in)
+		fclose(in);
+	return -EINVAL;
+}
+
+static int check_shape(char *error)
+{
+	if (no_fabric && admin_shape_none(&parsed.shape, error) < 0)
+		return -EINVAL;
+	errno = 0;
+	return parsed.shape.kind == ADMIN_SHAPE_FILE ? read_topology(error) : 0;
+}
+
 static int check(char *error)
 {
 	const char *problem = parsed.site ? site_name_problem(parsed.site) : NULL;
@@ -238,7 +307,9 @@ static int check(char *error)
 			 LINGER_S_MAX);
 		return -EINVAL;
 	}
-	return check_group(error) < 0 ? -EINVAL : check_ready_fd(error);
+	if (check_group(error) < 0 || check_shape(error) < 0)
+		return -EINVAL;
+	return check_ready_fd(error);
 }
 
 static void set_defaults(void)
@@ -249,6 +320,7 @@ static void set_defaults(void)
 		.gid = (gid_t)-1,
 	};
 	group_name = NULL;
+	no_fabric = false;
 	ready_fd_text = NULL;
 	hca_limits_init(&parsed.hca);
 	for (size_t n = 0; n < SERVER_LIMITS; n++)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "admin/admin.h"
 #include "hca/hca.h"
 #include "site/start.h"
 #include "uapi/server/server.h"
@@ -24,6 +25,9 @@ struct daemon_options {
 	bool ipv6_multicast;
 	const char *wires[SITE_WIRES_MAX]; /* interfaces to have devices for */
 	unsigned int wire_count;
+	struct admin_shape shape; /* of the fabric */
+	char *topology;           /* the text of its file, if it is one; for good */
+	size_t topology_bytes;
 	unsigned int linger_s;
 	int ready_fd; /* -1: none */
 	gid_t gid;    /* (gid_t)-1: nobody but our user and root */

@@ -8,14 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "daemon/admin.h"
 #include "daemon/status.h"
 #include "daemon/tree.h"
 
-#define NODE_NAME      "local"
-#define FIRST_GRACE_MS 10000u /* for whoever started us to come */
+#define FIRST_GRACE_MS 10000u           /* for whoever started us to come */
+#define SETTLE_NS      (200 * TIMER_MS) /* for the fabric, before they do */
 
 /* -- what the server asks of a site ------------------------------------------------- */
 
@@ -92,7 +93,7 @@ static void presence(void *arg, unsigned int clients, bool ended_private)
 		return;
 	if (ended_private && s->options->is_private)
 		end_soon(s);
-	else if (clients || s->options->stay)
+	else if (clients || s->stay)
 		loop_timer_disarm(s->end_timer);
 	else
 		loop_timer_arm(s->end_timer, s->options->linger_s * 1000ull);
@@ -101,8 +102,12 @@ static void presence(void *arg, unsigned int clients, bool ended_private)
 static struct ib_node *find_node(void *arg, const char *name)
 {
 	struct site *s = arg;
+	struct node *node = nodes_find(s->nodes, name);
 
-	return !*name || !strcmp(name, ib_node_name(s->node)) ? s->node : NULL;
+	/* Whoever comes will look at it. */
+	if (node && !node->in_tree)
+		tree_write(s, node);
+	return node ? node->ib : NULL;
 }
 
 static const char *site_name(void *arg)
@@ -195,7 +200,35 @@ static uint64_t guid_seed(const struct site *s)
  * cannot be written is missing from it, and is logged; the site goes on. */
 static void devices_changed(void *arg)
 {
-	tree_write(arg);
+	struct site *s = arg;
+
+	if (s->server) /* else it is not whole yet */
+		tree_write(s, nodes_nth(s->nodes, 0));
+}
+
+/* The SM changes a port in many steps. */
+static void node_changed(void *arg, struct node *node)
+{
+	struct site *s = arg;
+
+	node->tree_stale = true;
+	if (s->server)
+		loop_timer_arm(s->tree_timer, 0);
+}
+
+/* One a turn. */
+static void write_stale_tree(void *arg)
+{
+	struct site *s = arg;
+	struct node *node;
+
+	for (unsigned int n = 0; (node = nodes_nth(s->nodes, n)); n++) {
+		if (!node->in_tree || !node->tree_stale)
+			continue;
+		tree_write(s, node);
+		loop_timer_arm(s->tree_timer, 0);
+		return;
+	}
 }
 
 static int create_devices(struct site *s)
@@ -204,7 +237,7 @@ static int create_devices(struct site *s)
 		.loop = s->loop,
 		.tables = s->tables,
 		.hca = s->hca,
-		.node = s->node,
+		.node = nodes_nth(s->nodes, 0)->ib,
 		.limits = &s->options->hca,
 		.ops = &device_ops,
 		.guid_seed = guid_seed(s),
@@ -247,15 +280,72 @@ static int create_memory(struct site *s)
 	return r;
 }
 
-static int create_node(struct site *s)
+static bool recompile(void *arg)
 {
+	return hca_site_recompile(((struct site *)arg)->hca);
+}
+
+static int create_fabric(struct site *s)
+{
+	const struct site_fabric_config config = {
+		.timers = timers_queue(s->timers),
+		.random = &s->random,
+		.shape = &s->options->shape,
+		.topology = s->options->topology,
+		.topology_bytes = s->options->topology_bytes,
+		.only_name = NODES_FIRST_NAME,
+		.guid_seed = guid_seed(s),
+		.follow = recompile,
+		.arg = s,
+	};
 	int r;
 
-	s->node = ib_node_create(NODE_NAME, 0);
-	r = s->node ? create_devices(s) : -ENOMEM;
+	if (s->options->shape.kind == ADMIN_SHAPE_NONE)
+		return 0;
+	r = site_fabric_create(&config, &s->fabric);
+	if (r < 0)
+		log_error("cannot make the fabric: %s", strerror(-r));
+	return r;
+}
+
+static int create_nodes(struct site *s)
+{
+	const struct nodes_config config = {
+		.timers = timers_queue(s->timers),
+		.random = &s->random,
+		.hca = s->hca,
+		.fabric = s->fabric,
+		.limits = &s->options->hca,
+		.ops = &device_ops,
+		.changed = node_changed,
+		.arg = s,
+	};
+	int r;
+
+	r = nodes_create(&config, &s->nodes);
+	if (!r)
+		r = create_devices(s);
+	if (!r)
+		r = nodes_start(s->nodes);
 	if (r < 0)
 		log_error("cannot make the devices: %s", strerror(-r));
 	return r;
+}
+
+static bool is_up(void *arg)
+{
+	struct site *s = arg;
+
+	return site_fabric_is_up(s->fabric) &&
+	       (!site_fabric_sm(s->fabric) || nodes_are_up(s->nodes));
+}
+
+/* Programs find vib0 active; what takes longer goes on while the loop runs. */
+static void settle(struct site *s)
+{
+	if (s->fabric)
+		timers_settle(s->timers, SETTLE_NS, is_up, s);
+	tree_write(s, nodes_nth(s->nodes, 0));
 }
 
 static int create_server(struct site *s, int *listen_fd)
@@ -278,6 +368,20 @@ static int create_server(struct site *s, int *listen_fd)
 	return r;
 }
 
+static int create_loop(struct site *s)
+{
+	int r;
+
+	r = loop_create(&s->loop);
+	if (!r)
+		r = loop_timer_create(s->loop, end, s, &s->end_timer);
+	if (!r)
+		r = loop_timer_create(s->loop, write_stale_tree, s, &s->tree_timer);
+	if (!r)
+		r = timers_create(s->loop, &s->timers);
+	return r;
+}
+
 int site_create(const struct daemon_options *options, const struct site_paths *paths,
 		int listen_fd, struct site **ret)
 {
@@ -290,13 +394,18 @@ int site_create(const struct daemon_options *options, const struct site_paths *p
 	s->options = options;
 	s->paths = paths;
 	s->tables_fd = -1;
-	r = loop_create(&s->loop);
-	if (!r)
-		r = loop_timer_create(s->loop, end, s, &s->end_timer);
+	s->stay = options->stay;
+	admin_site_init(&s->admin);
+	random_seed(&s->random, guid_seed(s) ^ clock_now_ns());
+	r = create_loop(s);
 	if (!r)
 		r = create_memory(s);
 	if (!r)
-		r = create_node(s);
+		r = create_fabric(s);
+	if (!r)
+		r = create_nodes(s);
+	if (!r)
+		settle(s);
 	if (!r)
 		r = create_server(s, &listen_fd);
 	if (!r) {
@@ -308,6 +417,26 @@ close_listen:
 	if (listen_fd >= 0)
 		close(listen_fd);
 	return r;
+}
+
+void site_stay(struct site *s)
+{
+	s->stay = true;
+	if (!s->ending)
+		loop_timer_disarm(s->end_timer);
+}
+
+void site_each_device(const struct site *s,
+		      void (*fn)(void *arg, struct hca_device *device), void *arg)
+{
+	struct hca_device *device;
+	struct node *node;
+
+	for (unsigned int n = 0; (device = devices_nth(s->devices, n)); n++)
+		fn(arg, device);
+	for (unsigned int n = 0; (node = nodes_nth(s->nodes, n)); n++)
+		if (node->vib)
+			fn(arg, node->vib);
 }
 
 static void told_to_end(void *arg)
@@ -327,7 +456,7 @@ int site_run(struct site *s)
 
 	for (int i = 0; i < 3 && !r; i++)
 		r = loop_signal_create(s->loop, signums[i], told_to_end, s, &signals[i]);
-	if (!s->options->stay)
+	if (!s->stay)
 		loop_timer_arm(s->end_timer,
 			       grace_ms > FIRST_GRACE_MS ? grace_ms : FIRST_GRACE_MS);
 	if (!r)
@@ -346,13 +475,18 @@ void site_destroy(struct site *s)
 	if (s->tables)
 		atomic_store(&s->tables->h.dead, 1);
 	uapi_server_destroy(s->server);
+	admin_site_fini(&s->admin);
+	nodes_stop(s->nodes);
 	devices_destroy(s->devices);
-	ib_node_destroy(s->node);
+	nodes_destroy(s->nodes);
+	site_fabric_destroy(s->fabric);
 	hca_site_destroy(s->hca);
 	slots_destroy(s->slots);
 	history_fini(&s->history);
 	if (s->tables)
 		shm_tables_destroy(s->tables_fd, s->tables);
+	timers_destroy(s->timers);
+	loop_timer_destroy(s->tree_timer);
 	loop_timer_destroy(s->end_timer);
 	loop_destroy(s->loop);
 	free(s);

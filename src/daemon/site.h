@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A site put together: its memory, node and devices, the processes and their history,
- * and the server that lets clients in. One a daemon.
+ * A site put together: its memory, fabric, nodes and devices, the processes and their
+ * history, and the server that lets clients in. One a daemon.
  */
 #ifndef DAEMON_SITE_H
 #define DAEMON_SITE_H
 
+#include "base/random.h"
+#include "daemon/admin.h"
 #include "daemon/devices.h"
 #include "daemon/history.h"
+#include "daemon/nodes.h"
 #include "daemon/options.h"
+#include "daemon/site_fabric.h"
 #include "daemon/slots.h"
+#include "daemon/timers.h"
 #include "hca/hca.h"
 #include "loop/loop.h"
 #include "site/paths.h"
@@ -22,9 +27,15 @@ struct site {
 	bool ending;
 	int tables_fd;
 	struct shm_tables *tables;
+	struct timers *timers;
+	struct random random;
 	struct hca_site *hca;
-	struct ib_node *node;
-	struct devices *devices;
+	struct site_fabric *fabric; /* null: the site has none */
+	struct nodes *nodes;
+	struct devices *devices; /* of the first node, which is the machine */
+	struct loop_timer *tree_timer;
+	bool stay;
+	struct admin_site admin;
 	struct slots *slots;
 	struct history history;
 	struct uapi_server *server;
@@ -35,5 +46,10 @@ int site_create(const struct daemon_options *options, const struct site_paths *p
 		int listen_fd, struct site **ret);
 int site_run(struct site *s);
 void site_destroy(struct site *s);
+/* Until somebody stops it. */
+void site_stay(struct site *s);
+/* RoCE devices, removed ones too, then those of the fabric. */
+void site_each_device(const struct site *s,
+		      void (*fn)(void *arg, struct hca_device *device), void *arg);
 
 #endif

@@ -75,6 +75,10 @@ static void add_port(cJSON *ports, struct ib_device *device, uint32_t port_num)
 	cJSON_AddNumberToObject(port, "port", port_num);
 	cJSON_AddStringToObject(port, "state", state_name(attr.state));
 	cJSON_AddNumberToObject(port, "mtu", 128 << attr.active_mtu);
+	if (rdma_cap_ib_sa(device, port_num)) {
+		cJSON_AddNumberToObject(port, "lid", attr.lid);
+		cJSON_AddNumberToObject(port, "sm_lid", attr.sm_lid);
+	}
 	gids = add_array(port, "gids");
 	for (int i = 0; i < attr.gid_tbl_len; i++)
 		if (!rdma_query_gid(device, port_num, i, &gid))
@@ -156,6 +160,14 @@ static void add_live_qp(void *arg, const struct hca_qp_view *view)
 	append_qp(all->qps[view->slot], &q, ib_device_name(all->device));
 }
 
+static void add_live_qps(void *arg, struct hca_device *device)
+{
+	struct processes *all = arg;
+
+	all->device = hca_device_ib(device);
+	hca_device_each_qp(device, add_live_qp, all);
+}
+
 static cJSON *append_process(cJSON *processes, uint32_t slot, pid_t pid,
 			     const char *program, const char *node,
 			     const uint64_t drops[DROP_REASONS])
@@ -174,7 +186,6 @@ static cJSON *append_process(cJSON *processes, uint32_t slot, pid_t pid,
 static void add_processes(cJSON *root, const struct site *s)
 {
 	struct processes all = { .site = s };
-	struct hca_device *device;
 	cJSON *processes = add_array(root, "processes");
 
 	for (uint32_t slot = 0; slot < SHM_SLOTS_MAX; slot++) {
@@ -188,10 +199,7 @@ static void add_processes(cJSON *root, const struct site *s)
 		all.qps[slot] =
 			append_process(processes, slot, p.pid, p.program, p.node, drops);
 	}
-	for (unsigned int n = 0; (device = devices_nth(s->devices, n)); n++) {
-		all.device = hca_device_ib(device);
-		hca_device_each_qp(device, add_live_qp, &all);
-	}
+	site_each_device(s, add_live_qps, &all);
 }
 
 static void add_ended(cJSON *root, const struct site *s)
@@ -231,12 +239,13 @@ static void append_member(cJSON *members, pid_t pid, const char *program, uint32
 	add_drops(o, drops, DROP_MEMBER_REASONS);
 }
 
-static cJSON *append_group(cJSON *groups, const char *device,
+static cJSON *append_group(cJSON *groups, const char *node, const char *device,
 			   const struct history_group_key *key)
 {
 	cJSON *o = append_object(groups);
 
 	add_gid(o, "mgid", key->mgid);
+	cJSON_AddStringToObject(o, "node", node);
 	cJSON_AddStringToObject(o, "device", device);
 	cJSON_AddNumberToObject(o, "port", key->port_num);
 	return add_array(o, "members");
@@ -264,7 +273,8 @@ static void add_live_group(void *arg, const struct hca_group_view *group)
 	struct history_group_key key;
 
 	history_group_key(&key, all->device, group->port_num, group->mgid.raw);
-	all->members = append_group(all->array, ib_device_name(all->device), &key);
+	all->members = append_group(all->array, ib_node_name(all->device->node),
+				    ib_device_name(all->device), &key);
 	append_left(all->members, &all->site->history, &key);
 }
 
@@ -290,37 +300,70 @@ static void add_live_member(void *arg, const struct hca_group_view *group,
 		      drops);
 }
 
+static void add_live_groups(void *arg, struct hca_device *device)
+{
+	struct groups *all = arg;
+
+	all->device = hca_device_ib(device);
+	hca_device_each_group(device, add_live_group, add_live_member, all);
+}
+
 static void add_groups(cJSON *root, const struct site *s)
 {
 	struct groups all = { .site = s, .array = add_array(root, "groups") };
-	struct hca_device *device;
 
 	list_for_each(pos, &s->history.member_list)
 		container_of(pos, struct history_member, link)->shown = false;
-	for (unsigned int n = 0; (device = devices_nth(s->devices, n)); n++) {
-		all.device = hca_device_ib(device);
-		hca_device_each_group(device, add_live_group, add_live_member, &all);
-	}
+	site_each_device(s, add_live_groups, &all);
 	list_for_each(pos, &s->history.member_list) {
 		struct history_member *m = container_of(pos, struct history_member, link);
 
 		if (!m->shown)
-			append_left(append_group(all.array, m->device, &m->group),
+			append_left(append_group(all.array, m->node_name, m->device,
+						 &m->group),
 				    &s->history, &m->group);
 	}
+}
+
+/* -- the fabric ---------------------------------------------------------------------- */
+
+static void add_fabric(cJSON *root, const struct site *s)
+{
+	struct fabric_node_view node;
+	char shape[256];
+	cJSON *o;
+	unsigned int switches = 0;
+
+	if (!s->fabric)
+		return;
+	admin_shape_print(&s->options->shape, shape, sizeof(shape));
+	o = cJSON_AddObjectToObject(root, "fabric");
+	cJSON_AddStringToObject(o, "shape", shape);
+	cJSON_AddBoolToObject(o, "sm", site_fabric_sm(s->fabric) != NULL);
+	cJSON_AddBoolToObject(o, "up",
+			      site_fabric_sm(s->fabric) && site_fabric_is_up(s->fabric));
+	for (unsigned int n = 0; n < fabric_node_count(site_fabric_net(s->fabric)); n++) {
+		fabric_node_view(site_fabric_net(s->fabric), n, &node);
+		switches += node.is_switch;
+	}
+	cJSON_AddNumberToObject(o, "switches", switches);
 }
 
 /* -- all of it ---------------------------------------------------------------------- */
 
 char *status_json(struct site *s)
 {
-	cJSON *root = cJSON_CreateObject();
+	cJSON *root = cJSON_CreateObject(), *nodes;
+	struct node *node;
 	char *text;
 
 	cJSON_AddStringToObject(root, "site", s->paths->name);
 	cJSON_AddNumberToObject(root, "pid", getpid());
 	cJSON_AddStringToObject(root, "version", VERBCAST_VERSION);
-	add_node(add_array(root, "nodes"), s->node);
+	nodes = add_array(root, "nodes");
+	for (unsigned int n = 0; (node = nodes_nth(s->nodes, n)); n++)
+		add_node(nodes, node->ib);
+	add_fabric(root, s);
 	add_processes(root, s);
 	add_ended(root, s);
 	add_groups(root, s);

@@ -2,8 +2,10 @@
 #include "daemon/tree.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/log.h"
 #include "daemon/site.h"
@@ -19,6 +21,31 @@ struct entry {
 	struct ib_device_info info;
 };
 
+/* Lanes times what each carries; encodings of spec/userland 5. */
+static unsigned int rate_of(const struct ib_port_attr *attr)
+{
+	static const unsigned int lanes[] = { [1] = 1, [2] = 4, [4] = 8, [8] = 12 };
+	unsigned int n = attr->active_width < 9 ? lanes[attr->active_width] : 0;
+
+	switch (attr->active_speed) {
+	case 1: /* SDR */
+		return n * 5 / 2;
+	case 2: /* DDR */
+		return n * 5;
+	case 4: /* QDR */
+	case 8: /* FDR10 */
+		return n * 10;
+	case 16: /* FDR */
+		return n * 14;
+	case 32: /* EDR */
+		return n * 25;
+	case 64: /* HDR */
+		return n * 50;
+	default:
+		return 0;
+	}
+}
+
 static void describe_port(struct ib_device *device, struct entry *e)
 {
 	struct ib_port_attr attr = { 0 };
@@ -27,12 +54,12 @@ static void describe_port(struct ib_device *device, struct entry *e)
 	e->port = (struct sysfs_port){
 		.state = attr.state,
 		.phys_state = attr.phys_state,
-		.ethernet = true,
+		.ethernet = rdma_port_get_link_layer(device, 1) == IB_LINK_LAYER_ETHERNET,
 		.lid = attr.lid,
 		.lmc = attr.lmc,
 		.sm_lid = attr.sm_lid,
 		.sm_sl = attr.sm_sl,
-		.rate_gbps = 100,
+		.rate_gbps = rate_of(&attr),
 		.cap_mask = attr.port_cap_flags,
 		.pkeys = e->pkeys,
 		.pkey_count = attr.pkey_tbl_len,
@@ -73,16 +100,17 @@ static void describe(const struct site *s, struct ib_device *device, struct entr
 	};
 }
 
-static size_t count_devices(const struct site *s)
+static size_t count_devices(struct ib_node *node)
 {
 	size_t n = 0;
 
-	while (ib_node_device(s->node, (u32)n))
+	while (ib_node_device(node, (u32)n))
 		n++;
 	return n;
 }
 
-static int write_devices(struct site *s, size_t n)
+static int write_devices(const struct site *s, struct ib_node *node, const char *dir,
+			 size_t n)
 {
 	struct entry *entries = calloc(n + 1, sizeof(*entries));
 	struct sysfs_device *devices = calloc(n + 1, sizeof(*devices));
@@ -90,21 +118,29 @@ static int write_devices(struct site *s, size_t n)
 
 	if (entries && devices) {
 		for (size_t i = 0; i < n; i++) {
-			describe(s, ib_node_device(s->node, (u32)i), &entries[i]);
+			describe(s, ib_node_device(node, (u32)i), &entries[i]);
 			devices[i] = entries[i].device;
 		}
-		r = sysfs_tree_replace(s->paths->sys, devices, n);
+		r = sysfs_tree_replace(dir, devices, n);
 	}
 	free(devices);
 	free(entries);
 	return r;
 }
 
-int tree_write(struct site *s)
+int tree_write(struct site *s, struct node *node)
 {
-	int r = write_devices(s, count_devices(s));
+	char dir[SITE_PATH_MAX + 16];
+	int r = 0;
 
+	snprintf(dir, sizeof(dir), "%s/%u", s->paths->sys, node->index);
+	if (mkdir(s->paths->sys, 0700) < 0 && errno != EEXIST)
+		r = -errno;
+	if (!r)
+		r = write_devices(s, node->ib, dir, count_devices(node->ib));
 	if (r < 0)
-		log_error("cannot make %s: %s", s->paths->sys, strerror(-r));
+		log_error("cannot make %s: %s", dir, strerror(-r));
+	node->in_tree = true;
+	node->tree_stale = false;
 	return r;
 }

@@ -5,9 +5,11 @@
 #ifndef DAEMON_TREE_H
 #define DAEMON_TREE_H
 
+struct node;
 struct site;
 
-/* Write it, in the place of the one that was there. Errors are logged. */
-int tree_write(struct site *s);
+/* Each node has a tree of its own, in a folder called by its number. Write it, in the
+ * place of the one that was there. Errors are logged. */
+int tree_write(struct site *s, struct node *node);
 
 #endif

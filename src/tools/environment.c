@@ -64,9 +64,12 @@ static int set_unless_null(const char *variable, const char *value)
 }
 
 int environment_set(const struct site_paths *p, const char *libraries, const char *node,
-		    const char *device)
+		    uint32_t node_index, const char *device)
 {
+	char sys[SITE_PATH_MAX + 16];
 	int r;
+
+	snprintf(sys, sizeof(sys), "%s/%u", p->sys, node_index);
 
 	/* The dynamic linker splits at these, and knows no way to quote them. */
 	if (strpbrk(libraries, ":;")) {
@@ -82,7 +85,7 @@ int environment_set(const struct site_paths *p, const char *libraries, const cha
 	if (!r)
 		r = set_unless_null("VERBCAST_SOCKET", p->socket);
 	if (!r)
-		r = set_unless_null("VERBCAST_SYSFS", p->sys);
+		r = set_unless_null("VERBCAST_SYSFS", sys);
 	if (!r)
 		r = set_unless_null("VERBCAST_NODE", node);
 	if (!r)

@@ -16,13 +16,15 @@
 #include "site/install.h"
 #include "site/start.h"
 #include "tools/command.h"
+#include "tools/crowd.h"
 #include "tools/environment.h"
 #include "tools/program.h"
 
-static const char *site, *node, *device;
+static const char *site, *node, *node_list, *device;
 static const char *wires[SITE_WIRES_MAX];
 static unsigned int wire_count;
 static bool is_private;
+static uint32_t node_index; /* of `node`, as the site says */
 
 static int add_wire(const char *name, char error[OPTIONS_ERROR_MAX])
 {
@@ -41,6 +43,8 @@ static const struct option_spec options[] = {
 	{ "private", OPTION_FLAG, NULL, "a site of its own, which ends with the program",
 	  &is_private, NULL },
 	{ "node", OPTION_STRING, "NAME", "be on this node of the site", &node, NULL },
+	{ "nodes", OPTION_STRING, "LIST", "a copy on each of these: h1-h4,h7", &node_list,
+	  NULL },
 	{ "device", OPTION_STRING, "NAME", "see this RDMA device alone", &device, NULL },
 	{ "wire", OPTION_CALL, "IFACE",
 	  "start the site with a RoCE device for this interface, too", NULL, add_wire },
@@ -61,28 +65,19 @@ static const char *private_name(void)
 /* Is `device` one of those of the node? Names those there are into `have`. */
 static bool has_device(const cJSON *status, char *have, size_t size)
 {
-	const cJSON *n, *d;
+	const cJSON *nodes = cJSON_GetObjectItem(status, "nodes"), *d;
 	bool found = false;
 
 	have[0] = '\0';
-	cJSON_ArrayForEach(n, cJSON_GetObjectItem(status, "nodes"))
+	cJSON_ArrayForEach(d,
+			   cJSON_GetObjectItem(cJSON_GetArrayItem(nodes, (int)node_index),
+					       "devices"))
 	{
-		const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(n, "name"));
+		const char *s = cJSON_GetStringValue(cJSON_GetObjectItem(d, "name"));
+		size_t at = strlen(have);
 
-		if (node && (!name || strcmp(name, node)))
-			continue;
-		cJSON_ArrayForEach(d, cJSON_GetObjectItem(n, "devices"))
-		{
-			const char *s =
-				cJSON_GetStringValue(cJSON_GetObjectItem(d, "name"));
-			size_t at = strlen(have);
-
-			snprintf(have + at, size - at, "%s%s", at ? ", " : "",
-				 s ? s : "");
-			found |= s && !strcmp(s, device);
-		}
-		if (!node)
-			break; /* without --node a program is on the first */
+		snprintf(have + at, size - at, "%s%s", at ? ", " : "", s ? s : "");
+		found |= s && !strcmp(s, device);
 	}
 	return found;
 }
@@ -167,6 +162,7 @@ static int take_lease(const struct site_paths *p)
 	r = site_start(&how, &link);
 	if (r < 0)
 		return r;
+	node_index = link.hello.node;
 	r = check_site(&link);
 	site_link_close(&link);
 	return r;
@@ -189,13 +185,35 @@ static int become(char **argv)
 		log_warning("%s %s: it will not see the devices of verbcast", path,
 			    obstacle);
 	if (site_paths_init(&p, site, true) < 0 || take_lease(&p) < 0 ||
-	    environment_set(&p, libraries, node, device) < 0)
+	    environment_set(&p, libraries, node, node_index, device) < 0)
 		return EXIT_RUN_FAILED;
 	log_debug("becoming %s on site %s (%s)", path, site, p.socket);
 	/* By name, not by path: execvp also knows scripts without an interpreter line. */
 	execvp(argv[0], argv);
 	log_error("cannot execute '%s': %s", argv[0], strerror(errno));
 	return errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+static int become_on(const char *name, char **argv)
+{
+	node = name;
+	return become(argv);
+}
+
+static int run_on_nodes(char **argv)
+{
+	static char *names[CROWD_MAX];
+	unsigned int count;
+	int r;
+
+	r = crowd_expand(node_list, names, &count);
+	if (r < 0)
+		return command_misuse(&run_command,
+				      "--nodes: '%.80s' is no list of nodes", node_list);
+	r = crowd_run(names, count, become_on, argv);
+	while (count)
+		free(names[--count]);
+	return r;
 }
 
 static int run_main(int argc, char **argv)
@@ -211,6 +229,9 @@ static int run_main(int argc, char **argv)
 	if (site && site_name_problem(site))
 		return command_misuse(&run_command, "'%.80s' cannot be a site's name: %s",
 				      site, site_name_problem(site));
+	if (node && node_list)
+		return command_misuse(&run_command,
+				      "--node and --nodes exclude each other");
 	if (at == argc)
 		return command_misuse(&run_command, "which program?");
 	if (!site)
@@ -219,12 +240,13 @@ static int run_main(int argc, char **argv)
 		log_error("no random numbers: %s", strerror(errno));
 		return EXIT_RUN_FAILED;
 	}
-	return become(argv + at);
+	return node_list ? run_on_nodes(argv + at) : become(argv + at);
 }
 
 const struct command run_command = {
 	.name = "run",
-	.synopsis = "[--site NAME | --private] [--node NAME] [--device NAME] [--wire "
+	.synopsis = "[--site NAME | --private] [--node NAME | --nodes LIST] [--device "
+		    "NAME] [--wire "
 		    "IFACE]... "
 		    "[--] PROGRAM [ARGUMENT...]",
 	.summary = "Run a program on a site, which is started if need be",

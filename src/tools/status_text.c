@@ -67,6 +67,9 @@ static void print_ports(const cJSON *device, FILE *out)
 			cJSON_GetNumberValue(cJSON_GetObjectItem(port, "port")),
 			text(port, "state"), (unsigned long long)number(port, "mtu"),
 			text(device, "netdev"));
+		if (cJSON_HasObjectItem(port, "lid"))
+			fprintf(out, " lid %llu",
+				(unsigned long long)number(port, "lid"));
 		cJSON_ArrayForEach(gid, cJSON_GetObjectItem(port, "gids"))
 			fprintf(out, " %s", plain(cJSON_GetStringValue(gid)));
 		fputs("\n", out);
@@ -83,6 +86,19 @@ static void print_nodes(const cJSON *nodes, FILE *out)
 		cJSON_ArrayForEach(device, cJSON_GetObjectItem(node, "devices"))
 			print_ports(device, out);
 	}
+}
+
+static void print_fabric(const cJSON *fabric, FILE *out)
+{
+	if (!fabric)
+		return;
+	fprintf(out, "fabric %s, switches %llu, %s\n", text(fabric, "shape"),
+		(unsigned long long)number(fabric, "switches"),
+		!cJSON_IsTrue(cJSON_GetObjectItem(fabric, "sm"))
+			? "no subnet manager of ours"
+		: cJSON_IsTrue(cJSON_GetObjectItem(fabric, "up"))
+			? "all is up"
+			: "the subnet manager is at work");
 }
 
 /* Drops of all queue pairs and of none, added up by reason. */
@@ -143,8 +159,9 @@ static void print_group(const cJSON *group, FILE *out)
 {
 	const cJSON *m;
 
-	fprintf(out, "\ngroup %s on %s port %llu\n  %-8s %-16s %-8s %-9s %12s  %s\n",
-		plain(text(group, "mgid")), text(group, "device"),
+	fprintf(out,
+		"\ngroup %s on %s of %s, port %llu\n  %-8s %-16s %-8s %-9s %12s  %s\n",
+		plain(text(group, "mgid")), text(group, "device"), text(group, "node"),
 		(unsigned long long)number(group, "port"), "PROCESS", "PROGRAM", "QP",
 		"STATE", "DELIVERED", "DROPPED");
 	cJSON_ArrayForEach(m, cJSON_GetObjectItem(group, "members"))
@@ -176,6 +193,7 @@ void status_text_print(const cJSON *status, FILE *out)
 
 	fprintf(out, "site %s, verbcastd %s, process %llu\n", text(status, "site"),
 		text(status, "version"), (unsigned long long)number(status, "pid"));
+	print_fabric(cJSON_GetObjectItem(status, "fabric"), out);
 	print_nodes(cJSON_GetObjectItem(status, "nodes"), out);
 	print_processes(status, out);
 	cJSON_ArrayForEach(group, cJSON_GetObjectItem(status, "groups"))

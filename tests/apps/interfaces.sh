@@ -92,12 +92,12 @@ site_keep
 devices_are vroce0=lo || fail 'devices without a default route'
 run mckey -m 239.1.20.1 -s
 watch early -d vroce0
-asked early '^devices vroce0$' list
+asked early '^devices vroce0 vib0$' list
 
 say 'with the default route comes its interface, and programs find it'
 ip route add default via 10.77.0.2
 wait_for 10 'near has a device' devices_are vroce0=lo vroce1=near
-asked early '^devices vroce0 vroce1$' list
+asked early '^devices vroce0 vroce1 vib0$' list
 gids_are vroce1 ::ffff:10.77.0.1 || fail 'GIDs of vroce1'
 # Of its MAC address, as Linux makes it: ff:fe in the middle, one bit inverted.
 mac=$(ip -o link show dev near | sed 's/.*link\/ether \([0-9a-f:]*\).*/\1/')
@@ -108,7 +108,7 @@ finish early
 
 say 'the synthetic tree shows it'
 run ls /sys/class/infiniband
-[ "$(tr '\n' ' ' <"$site_work/run.out")" = 'vroce0 vroce1 ' ] || fail 'the tree has other devices'
+[ "$(tr '\n' ' ' <"$site_work/run.out")" = 'vib0 vroce0 vroce1 ' ] || fail 'the tree has other devices'
 run cat /sys/class/infiniband/vroce1/ports/1/gids/1
 grep -qx '0000:0000:0000:0000:0000:ffff:0a4d:0001' "$site_work/run.out" ||
 	fail "the tree's GID: $(cat "$site_work/run.out")"
@@ -235,17 +235,17 @@ hears holder '^async DEVICE_FATAL$' 1
 hears holder '^receive flushed$' 1
 hears looker '^async DEVICE_FATAL$' 1
 wait_for 10 'the device is gone' devices_are vroce0=lo
-asked holder '^devices vroce0$' list
+asked holder '^devices vroce0 vib0$' list
 asked holder '^not made: Input/output error$' make
 asked holder '^port: Input/output error$' port
 asked looker '^not made: Input/output error$' make
 run ls /sys/class/infiniband
-[ "$(cat "$site_work/run.out")" = vroce0 ] || fail 'the tree keeps a device that is gone'
+[ "$(tr '\n' ' ' <"$site_work/run.out")" = 'vib0 vroce0 ' ] || fail 'the tree keeps a device that is gone'
 
 say 'and comes back by its name, while the old one is still held'
 pair near far 10.77.0.1/24 && ip route add default via 10.77.0.2 || fail 'ip'
 wait_for 10 'near has a device again' devices_are vroce0=lo vroce1=near
-asked holder '^devices vroce0 vroce1$' list
+asked holder '^devices vroce0 vroce1 vib0$' list
 asked looker '^not made: Input/output error$' make
 start r mckey -m 239.1.20.7 -b 10.77.0.1
 r=$(pid r)

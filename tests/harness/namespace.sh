@@ -21,5 +21,5 @@ pair()
 # devices_are NAME=INTERFACE...
 devices_are()
 {
-	[ "$(status '[.nodes[].devices[] | "\(.name)=\(.netdev)"] | join(" ")')" = "$*" ]
+	[ "$(status '[.nodes[].devices[] | select(.link_layer == "Ethernet") | "\(.name)=\(.netdev)"] | join(" ")')" = "$*" ]
 }

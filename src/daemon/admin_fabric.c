@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/admin_priv.h"
+
+#define UP_LOOK_NS   (2 * TIMER_MS)
+#define UP_WITHIN_NS (60000 * TIMER_MS)
+
+/* `fabric up` waits until the subnet manager has brought all up. */
+struct up {
+	struct list link; /* in admin_site.ups */
+	struct site *site;
+	struct uapi_admin_call *call;
+	struct timer timer;
+	uint64_t until_ns;
+};
+
+/* -- up ------------------------------------------------------------------------------ */
+
+static void answer_up(struct site *s, struct uapi_admin_call *call)
+{
+	struct admin_text t;
+	char names[256];
+
+	if (!admin_text_begin(&t, call))
+		return;
+	admin_name_nodes(s, names, sizeof(names));
+	fprintf(t.out, "site %s is up: nodes %s\n", s->paths->name, names);
+	if (!site_fabric_is_up(s->fabric))
+		fprintf(t.out, "the subnet manager has not brought up all of it yet\n");
+	admin_text_answer(&t, call);
+}
+
+static void forget_up(struct up *up)
+{
+	timer_disarm(&up->timer);
+	list_remove(&up->link);
+	free(up);
+}
+
+static void look(struct timer *timer)
+{
+	struct up *up = container_of(timer, struct up, timer);
+
+	if (site_fabric_is_up(up->site->fabric) || timer->queue->now_ns >= up->until_ns) {
+		answer_up(up->site, up->call);
+		forget_up(up);
+	} else {
+		timer_arm(timer, UP_LOOK_NS);
+	}
+}
+
+static void wait_until_up(struct site *s, struct uapi_admin_call *call)
+{
+	struct timer_queue *queue = timers_queue(s->timers);
+	struct up *up = calloc(1, sizeof(*up));
+
+	if (!up) {
+		admin_refuse(call, "verbcastd is out of memory");
+		return;
+	}
+	up->site = s;
+	up->call = call;
+	up->until_ns = queue->now_ns + UP_WITHIN_NS;
+	timer_init(&up->timer, queue, look);
+	list_append(&s->admin.ups, &up->link);
+	timer_arm(&up->timer, 0);
+}
+
+bool admin_fabric_gone(struct admin_site *a, struct uapi_admin_call *call)
+{
+	list_for_each_safe(pos, &a->ups) {
+		struct up *up = container_of(pos, struct up, link);
+
+		if (up->call != call)
+			continue;
+		forget_up(up);
+		return true;
+	}
+	return false;
+}
+
+void admin_fabric_fini(struct admin_site *a)
+{
+	list_for_each_safe(pos, &a->ups)
+		forget_up(container_of(pos, struct up, link));
+}
+
+void admin_fabric_up(struct site *s, struct uapi_admin_call *call,
+		     const struct admin_request *r)
+{
+	char have[256];
+
+	if (!admin_shape_equal(&r->shape, &s->options->shape)) {
+		admin_shape_print(&s->options->shape, have, sizeof(have));
+		admin_refuse(call,
+			     "site %s runs already, with the fabric %s: end it by "
+			     "`verbcast stop --site %s` and try again, or take another "
+			     "--site",
+			     s->paths->name, have, s->paths->name);
+		return;
+	}
+	site_stay(s);
+	wait_until_up(s, call);
+}
+
+/* -- show ---------------------------------------------------------------------------- */
+
+void admin_fabric_show(struct site *s, struct uapi_admin_call *call,
+		       const struct admin_request *r)
+{
+	struct admin_text t;
+
+	if (r->json) {
+		admin_json_answer(call, admin_show_json(s));
+	} else if (admin_text_begin(&t, call)) {
+		admin_show_text(s, t.out);
+		admin_text_answer(&t, call);
+	}
+}
+
+/* -- what an operator does ------------------------------------------------------------ */
+
+void admin_fabric_sm(struct site *s, struct uapi_admin_call *call,
+		     const struct admin_request *r)
+{
+	int error =
+		r->on ? site_fabric_start_sm(s->fabric) : site_fabric_stop_sm(s->fabric);
+
+	if (!error)
+		admin_done(call);
+	else if (error == -EALREADY)
+		admin_refuse(call, "the subnet manager %s already",
+			     r->on ? "runs" : "is stopped");
+	else if (error == -ENODEV)
+		admin_refuse(call, "the fabric was made without a subnet manager");
+	else
+		admin_refuse(call, "the subnet manager: %s", strerror(-error));
+}
+
+void admin_fabric_link(struct site *s, struct uapi_admin_call *call,
+		       const struct admin_request *r)
+{
+	struct fabric *net = site_fabric_net(s->fabric);
+	int error = fabric_link_set(net, r->node, r->port, r->on);
+
+	if (!error)
+		admin_done(call);
+	else if (error == -ENOENT)
+		admin_refuse(call, "there is no link at port %u of '%.80s'", r->port,
+			     r->node);
+	else
+		admin_refuse(call, "the link: %s", strerror(-error));
+}
+
+void admin_fabric_node(struct site *s, struct uapi_admin_call *call,
+		       const struct admin_request *r)
+{
+	int error = fabric_power_set(site_fabric_net(s->fabric), r->node, r->on);
+
+	if (!error)
+		admin_done(call);
+	else if (error == -ENOENT)
+		admin_refuse(call, "the fabric has no node '%.80s'", r->node);
+	else
+		admin_refuse(call, "the node: %s", strerror(-error));
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <cjson/cJSON.h>
+#include <string.h>
+
+#include "daemon/admin_priv.h"
+
+static const char *state_name(unsigned int state)
+{
+	static const char *const names[] = { "NOP", "DOWN", "INIT", "ARMED", "ACTIVE" };
+
+	return state < 5 ? names[state] : "?";
+}
+
+static const char *sm_state_name(enum sm_state state)
+{
+	static const char *const names[] = {
+		[SM_DISCOVERING] = "discovering",
+		[SM_STANDBY] = "standby",
+		[SM_MASTER] = "master",
+		[SM_STOPPED] = "stopped",
+	};
+
+	return names[state];
+}
+
+/* "none", "stopped", or the state of the one that runs. */
+static const char *own_sm_state(const struct site *s)
+{
+	struct sm *sm = site_fabric_sm(s->fabric);
+
+	if (!site_fabric_sm_node(s->fabric))
+		return "none";
+	return sm ? sm_state_name(sm_state(sm)) : "stopped";
+}
+
+/* -- for people ---------------------------------------------------------------------- */
+
+static void print_port(struct fabric *net, unsigned int node, unsigned int port,
+		       FILE *out)
+{
+	struct fabric_link_view link;
+	struct fabric_node_view peer;
+
+	fabric_link_view(net, node, port, &link);
+	fprintf(out, "  port %-3u %-7s", port, state_name(link.state));
+	if (!link.connected) {
+		fprintf(out, "no cable\n");
+		return;
+	}
+	fabric_node_view(net, link.peer, &peer);
+	fprintf(out, "to %s port %u%s\n", peer.name, link.peer_port,
+		link.up ? "" : ", link down");
+}
+
+static void print_node(struct fabric *net, unsigned int n, FILE *out)
+{
+	struct fabric_node_view node;
+
+	fabric_node_view(net, n, &node);
+	fprintf(out, "\n%s %s guid 0x%016llx lid %u%s\n",
+		node.is_switch ? "switch" : "adapter", node.name,
+		(unsigned long long)node.node_guid, node.lid,
+		node.powered ? "" : ", switched off");
+	for (unsigned int port = 1; port <= node.ports; port++)
+		print_port(net, n, port, out);
+}
+
+void admin_show_text(const struct site *s, FILE *out)
+{
+	struct fabric *net = site_fabric_net(s->fabric);
+	const char *sm_node = site_fabric_sm_node(s->fabric);
+	unsigned int adapters = 0, count = fabric_node_count(net);
+	struct fabric_node_view node;
+	char shape[256];
+
+	for (unsigned int n = 0; n < count; n++) {
+		fabric_node_view(net, n, &node);
+		adapters += !node.is_switch;
+	}
+	admin_shape_print(&s->options->shape, shape, sizeof(shape));
+	fprintf(out, "fabric %s: switches %u, adapters %u\n", shape, count - adapters,
+		adapters);
+	fprintf(out, "subnet manager %s%s%s%s\n", own_sm_state(s),
+		sm_node ? ", behind " : "", sm_node ? sm_node : "",
+		site_fabric_sm(s->fabric) && site_fabric_is_up(s->fabric) ? ", all is up"
+									  : "");
+	for (unsigned int n = 0; n < count; n++)
+		print_node(net, n, out);
+}
+
+/* -- JSON ---------------------------------------------------------------------------- */
+
+static void add_port(cJSON *ports, struct fabric *net, unsigned int node,
+		     unsigned int port)
+{
+	cJSON *o = cJSON_CreateObject();
+	struct fabric_link_view link;
+	struct fabric_node_view peer;
+
+	fabric_link_view(net, node, port, &link);
+	cJSON_AddNumberToObject(o, "port", port);
+	cJSON_AddStringToObject(o, "state", state_name(link.state));
+	cJSON_AddNumberToObject(o, "phys_state", link.phys_state);
+	cJSON_AddBoolToObject(o, "up", link.up);
+	if (link.connected) {
+		fabric_node_view(net, link.peer, &peer);
+		cJSON_AddStringToObject(o, "peer", peer.name);
+		cJSON_AddNumberToObject(o, "peer_port", link.peer_port);
+	}
+	cJSON_AddItemToArray(ports, o);
+}
+
+static void add_node(cJSON *nodes, struct fabric *net, unsigned int n)
+{
+	cJSON *o = cJSON_CreateObject(), *ports;
+	struct fabric_node_view node;
+	char guid[24];
+
+	fabric_node_view(net, n, &node);
+	snprintf(guid, sizeof(guid), "0x%016llx", (unsigned long long)node.node_guid);
+	cJSON_AddStringToObject(o, "name", node.name);
+	cJSON_AddStringToObject(o, "type", node.is_switch ? "switch" : "adapter");
+	cJSON_AddStringToObject(o, "guid", guid);
+	cJSON_AddNumberToObject(o, "lid", node.lid);
+	cJSON_AddBoolToObject(o, "powered", node.powered);
+	ports = cJSON_AddArrayToObject(o, "ports");
+	for (unsigned int port = 1; port <= node.ports; port++)
+		add_port(ports, net, n, port);
+	cJSON_AddItemToArray(nodes, o);
+}
+
+static void add_sm(cJSON *root, const struct site *s)
+{
+	const char *node = site_fabric_sm_node(s->fabric);
+	struct sm *sm = site_fabric_sm(s->fabric);
+	cJSON *o = cJSON_AddObjectToObject(root, "sm");
+	struct sm_counters c;
+
+	cJSON_AddStringToObject(o, "state", own_sm_state(s));
+	if (node)
+		cJSON_AddStringToObject(o, "node", node);
+	if (!sm)
+		return;
+	sm_counters(sm, &c);
+	cJSON_AddBoolToObject(o, "up", sm_is_up(sm));
+	cJSON_AddNumberToObject(o, "sweeps", (double)c.sweeps);
+	cJSON_AddNumberToObject(o, "last_sweep_ns", (double)c.last_sweep_ns);
+	cJSON_AddNumberToObject(o, "smps_sent", (double)c.smps_sent);
+	cJSON_AddNumberToObject(o, "smp_timeouts", (double)c.smp_timeouts);
+	cJSON_AddNumberToObject(o, "traps", (double)c.traps);
+}
+
+static void add_sa(cJSON *root, const struct site *s)
+{
+	struct sa_server *sa = site_fabric_sa(s->fabric);
+	struct sa_counters c;
+	cJSON *o;
+
+	if (!sa)
+		return;
+	sa_server_counters(sa, &c);
+	o = cJSON_AddObjectToObject(root, "sa");
+	cJSON_AddNumberToObject(o, "requests", (double)c.requests);
+	cJSON_AddNumberToObject(o, "answers", (double)c.answers);
+	cJSON_AddNumberToObject(o, "refused", (double)c.refused);
+	cJSON_AddNumberToObject(o, "dropped", (double)c.dropped_fault);
+}
+
+struct cJSON *admin_show_json(const struct site *s)
+{
+	struct fabric *net = site_fabric_net(s->fabric);
+	cJSON *root = cJSON_CreateObject(), *nodes;
+	char shape[256];
+
+	admin_shape_print(&s->options->shape, shape, sizeof(shape));
+	cJSON_AddStringToObject(root, "shape", shape);
+	add_sm(root, s);
+	add_sa(root, s);
+	nodes = cJSON_AddArrayToObject(root, "nodes");
+	for (unsigned int n = 0; n < fabric_node_count(net); n++)
+		add_node(nodes, net, n);
+	return root;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/site_fabric.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+struct site_fabric {
+	struct site_fabric_config config;
+	struct fabric *net;
+	struct path_fabric *path;
+	struct fabric_port **hosts;
+	unsigned int host_count;
+	struct fabric_port *sm_port; /* null: no SM of ours */
+	char sm_node[64];
+	struct sm *sm; /* null: stopped */
+	struct sa_server *sa;
+};
+
+/* -- topology ------------------------------------------------------------------------ */
+
+static int read_file(const struct site_fabric_config *c, struct topology **ret)
+{
+	char error[256] = "";
+	int r = topology_parse(c->topology, c->topology_bytes, ret, error, sizeof(error));
+
+	if (r < 0)
+		log_error("%s: %s", c->shape->file, *error ? error : strerror(-r));
+	return r;
+}
+
+static int make_topology(const struct site_fabric_config *c, struct topology **ret)
+{
+	const struct admin_shape *s = c->shape;
+
+	switch (s->kind) {
+	case ADMIN_SHAPE_NODES:
+		return topology_star(s->count, c->guid_seed, ret);
+	case ADMIN_SHAPE_RING:
+		return topology_ring(s->count, s->hosts, c->guid_seed, ret);
+	case ADMIN_SHAPE_FAT_TREE:
+		return topology_fat_tree(s->count, c->guid_seed, ret);
+	case ADMIN_SHAPE_FILE:
+		return read_file(c, ret);
+	default:
+		return topology_star(1, c->guid_seed, ret);
+	}
+}
+
+static unsigned int count_nodes(const struct topology *t, bool switches)
+{
+	unsigned int n = 0;
+
+	for (uint32_t i = 0; i < t->count; i++)
+		n += t->nodes[i].is_switch == switches;
+	return n;
+}
+
+static int check_topology(const struct site_fabric_config *c, const struct topology *t)
+{
+	unsigned int hosts = count_nodes(t, false);
+
+	if (!hosts || hosts > ADMIN_NODES_MAX) {
+		log_error("a fabric of %u adapters: there must be 1 to %u", hosts,
+			  ADMIN_NODES_MAX);
+		return -EINVAL;
+	}
+	if (!c->shape->no_sm && !count_nodes(t, true)) {
+		log_error("a fabric without a switch: the subnet manager is behind one "
+			  "(or --no-sm)");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static void name_only_host(const struct site_fabric_config *c, struct topology *t)
+{
+	if (c->shape->kind != ADMIN_SHAPE_DEFAULT)
+		return;
+	for (uint32_t i = 0; i < t->count; i++)
+		if (!t->nodes[i].is_switch)
+			snprintf(t->nodes[i].name, sizeof(t->nodes[i].name), "%s",
+				 c->only_name);
+}
+
+/* -- subnet manager ------------------------------------------------------------------ */
+
+static int sm_send(void *arg, const struct ib_packet *packet)
+{
+	return fabric_port_send(((struct site_fabric *)arg)->sm_port, packet);
+}
+
+static void sm_set_issm(void *arg, bool issm)
+{
+	fabric_port_set_issm(((struct site_fabric *)arg)->sm_port, issm);
+}
+
+static const struct sm_port_ops sm_ops = {
+	.send = sm_send,
+	.set_issm = sm_set_issm,
+};
+
+static void sm_port_receive(void *arg, const struct ib_packet *packet)
+{
+	sm_receive(((struct site_fabric *)arg)->sm, packet);
+}
+
+static const struct fabric_port_ops sm_port_ops = {
+	.receive = sm_port_receive,
+};
+
+static int create_sm(struct site_fabric *f)
+{
+	struct fabric_port_info info;
+	const struct sa_server_config sa_config = {
+		.timers = f->config.timers,
+		.random = f->config.random,
+	};
+	struct sm_config sm_config = {
+		.timers = f->config.timers,
+		.random = f->config.random,
+		.port = &sm_ops,
+		.port_arg = f,
+		.client = &sa_server_sm_ops,
+	};
+	int r;
+
+	fabric_port_info(f->sm_port, &info);
+	sm_config.port_guid = info.port_guid;
+	r = sa_server_create(&sa_config, &f->sa);
+	if (r < 0)
+		return r;
+	sm_config.client_arg = f->sa;
+	r = sm_create(&sm_config, &f->sm);
+	if (r < 0) {
+		sa_server_destroy(f->sa);
+		f->sa = NULL;
+		return r;
+	}
+	sa_server_set_sm(f->sa, f->sm);
+	fabric_port_attach(f->sm_port, &sm_port_ops, f);
+	return 0;
+}
+
+/* What a process cannot do any more that was killed: its port says so, and nobody is
+ * behind it. */
+static void destroy_sm(struct site_fabric *f)
+{
+	if (!f->sm)
+		return;
+	fabric_port_attach(f->sm_port, NULL, NULL);
+	fabric_port_set_issm(f->sm_port, false);
+	sa_server_destroy(f->sa);
+	sm_destroy(f->sm);
+	f->sa = NULL;
+	f->sm = NULL;
+}
+
+int site_fabric_start_sm(struct site_fabric *f)
+{
+	if (!f->sm_port)
+		return -ENODEV;
+	return f->sm ? -EALREADY : create_sm(f);
+}
+
+int site_fabric_stop_sm(struct site_fabric *f)
+{
+	if (!f->sm_port)
+		return -ENODEV;
+	if (!f->sm)
+		return -EALREADY;
+	destroy_sm(f);
+	return 0;
+}
+
+bool site_fabric_is_up(const struct site_fabric *f)
+{
+	return !f->sm || sm_is_up(f->sm);
+}
+
+/* -- life ---------------------------------------------------------------------------- */
+
+static void routes_changed(void *arg)
+{
+	path_fabric_routes_changed(((struct site_fabric *)arg)->path);
+}
+
+static int create_net(struct site_fabric *f, const struct topology *t)
+{
+	const struct fabric_config config = {
+		.timers = f->config.timers,
+		.random = f->config.random,
+		.topology = t,
+		.routes_changed = routes_changed,
+		.arg = f,
+	};
+	int r = fabric_create(&config, &f->net);
+
+	if (!r && !f->config.shape->no_sm)
+		f->sm_port = fabric_switch_port(f->net, 0);
+	return r;
+}
+
+static int find_hosts(struct site_fabric *f, unsigned int count)
+{
+	struct fabric_port *port;
+
+	f->hosts = calloc(count, sizeof(struct fabric_port *));
+	if (!f->hosts)
+		return -ENOMEM;
+	for (unsigned int n = 0; (port = fabric_hca_port(f->net, n)); n++) {
+		struct fabric_port_info info;
+
+		fabric_port_info(port, &info);
+		if (info.port_num == 1 && f->host_count < count)
+			f->hosts[f->host_count++] = port;
+	}
+	return 0;
+}
+
+static int create_path(struct site_fabric *f)
+{
+	const struct path_fabric_config config = {
+		.fabric = f->net,
+		.timers = f->config.timers,
+		.follow = f->config.follow,
+		.arg = f->config.arg,
+	};
+
+	return path_fabric_create(&config, &f->path);
+}
+
+static int create_all(struct site_fabric *f)
+{
+	struct topology *t;
+	int r;
+
+	r = make_topology(&f->config, &t);
+	if (r < 0)
+		return r;
+	r = check_topology(&f->config, t);
+	name_only_host(&f->config, t);
+	if (!r)
+		r = create_net(f, t);
+	if (!r)
+		r = find_hosts(f, count_nodes(t, false));
+	topology_destroy(t);
+	if (!r)
+		r = create_path(f);
+	if (!r && f->sm_port) {
+		struct fabric_port_info info;
+
+		fabric_port_info(f->sm_port, &info);
+		snprintf(f->sm_node, sizeof(f->sm_node), "%s", info.node);
+		r = create_sm(f);
+	}
+	return r;
+}
+
+int site_fabric_create(const struct site_fabric_config *config, struct site_fabric **ret)
+{
+	struct site_fabric *f = calloc(1, sizeof(*f));
+	int r;
+
+	if (!f)
+		return -ENOMEM;
+	f->config = *config;
+	r = create_all(f);
+	if (r < 0) {
+		site_fabric_destroy(f);
+		return r;
+	}
+	*ret = f;
+	return 0;
+}
+
+void site_fabric_destroy(struct site_fabric *f)
+{
+	if (!f)
+		return;
+	destroy_sm(f);
+	path_fabric_destroy(f->path);
+	f->path = NULL; /* the end of the net changes routes, too */
+	if (f->net)
+		fabric_destroy(f->net);
+	free(f->hosts);
+	free(f);
+}
+
+struct fabric *site_fabric_net(struct site_fabric *f)
+{
+	return f->net;
+}
+
+struct path_fabric *site_fabric_path(struct site_fabric *f)
+{
+	return f->path;
+}
+
+struct fabric_port *site_fabric_host(struct site_fabric *f, unsigned int n)
+{
+	return n < f->host_count ? f->hosts[n] : NULL;
+}
+
+struct sm *site_fabric_sm(struct site_fabric *f)
+{
+	return f->sm;
+}
+
+struct sa_server *site_fabric_sa(struct site_fabric *f)
+{
+	return f->sa;
+}
+
+const char *site_fabric_sm_node(const struct site_fabric *f)
+{
+	return f->sm_port ? f->sm_node : NULL;
+}

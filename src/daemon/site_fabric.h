@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The site's fabric put together: its topology, the subnet as hardware, the path of its
+ * ports, and, unless somebody else is to be that, subnet manager and administrator behind
+ * port 0 of the first switch. Which nodes of the site are behind its adapters is not its
+ * business (daemon/nodes.h).
+ */
+#ifndef DAEMON_SITE_FABRIC_H
+#define DAEMON_SITE_FABRIC_H
+
+#include "admin/admin.h"
+#include "base/random.h"
+#include "base/timer.h"
+#include "fabric/net/fabric.h"
+#include "fabric/sa/sa_server.h"
+#include "fabric/sm/sm.h"
+#include "path/fabric/fabric_path.h"
+
+struct site_fabric;
+
+struct site_fabric_config {
+	struct timer_queue *timers;
+	struct random *random;
+	const struct admin_shape *shape;
+	const char *topology; /* the text of the shape's file, if it is one */
+	size_t topology_bytes;
+	const char *only_name; /* of the only adapter of the default shape */
+	uint64_t guid_seed;
+	/* As path_fabric_config's. */
+	bool (*follow)(void *arg);
+	void *arg;
+};
+
+/* What is wrong is said in the log. */
+int site_fabric_create(const struct site_fabric_config *config, struct site_fabric **ret);
+/* After the devices on it. Null is fine. */
+void site_fabric_destroy(struct site_fabric *f);
+
+struct fabric *site_fabric_net(struct site_fabric *f);
+struct path_fabric *site_fabric_path(struct site_fabric *f);
+/* The n-th adapter's first port; null past the end. */
+struct fabric_port *site_fabric_host(struct site_fabric *f, unsigned int n);
+
+/* Null: there is none, or it is stopped. */
+struct sm *site_fabric_sm(struct site_fabric *f);
+struct sa_server *site_fabric_sa(struct site_fabric *f);
+/* The node it is behind; null: it never had one. */
+const char *site_fabric_sm_node(const struct site_fabric *f);
+/* -EALREADY; -ENODEV: the fabric is to have none of ours. */
+int site_fabric_start_sm(struct site_fabric *f);
+/* As by kill -9. -EALREADY. */
+int site_fabric_stop_sm(struct site_fabric *f);
+/* There is no SM of ours to wait for, or it has brought all up. */
+bool site_fabric_is_up(const struct site_fabric *f);
+
+#endif

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# A fabric from the command line: what it consists of, what programs on its nodes see of
+# it, and that it lives through pulled cables and a killed subnet manager.
+# ctest: TIMEOUT 240
+. "$VERBCAST_SOURCE/tests/harness/site.sh"
+site_begin
+need ibv_devinfo
+
+# ours ARGUMENT...: a command of verbcast's that must succeed; its output in ours.out.
+ours()
+{
+	timeout 120 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null ||
+		fail "verbcast $* ends with $?: $(cat "$site_work/ours.err")"
+	quiet ours
+}
+
+# refused STATUS PATTERN ARGUMENT...
+refused()
+{
+	local want=$1 pattern=$2 got
+
+	shift 2
+	timeout 120 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null
+	got=$?
+	[ $got = "$want" ] || fail "verbcast $* ends with $got, not $want"
+	[ ! -s "$site_work/ours.out" ] || fail "verbcast $*: an error on standard output"
+	[ -z "$pattern" ] || grep -qE -- "$pattern" "$site_work/ours.err" ||
+		fail "verbcast $*: does not say: $pattern"
+}
+
+# fabric FILTER: of fabric show --json.
+fabric()
+{
+	timeout 20 "$VERBCAST" fabric show --json | jq -r "$1"
+}
+
+# port_state NODE: of its vib0, as the status has it.
+port_state()
+{
+	status '.nodes[] | select(.name == $node) | .devices[] | select(.name == "vib0") |
+		.ports[0].state' --arg node "$1"
+}
+
+is()
+{
+	[ "$(port_state "$1")" = "$2" ]
+}
+
+# devinfo NODE: what ibv_devinfo says there of vib0's port.
+devinfo()
+{
+	site_run="--node $1" run ibv_devinfo -d vib0
+}
+
+say 'a fabric of four nodes'
+ours fabric up --nodes 4
+says ours '^site default is up: nodes h1, h2, h3, h4$'
+[ "$(status '[.nodes[].name] | join(" ")')" = 'h1 h2 h3 h4' ] || fail 'the nodes of the status'
+[ "$(status '.nodes[0].devices[0].name')" = vroce0 ] || fail 'the first node is the machine'
+[ "$(status '[.nodes[1:][].devices[].name] | unique | join(" ")')" = vib0 ] ||
+	fail 'the other nodes have vib0 alone'
+for node in h1 h2 h3 h4; do
+	is $node ACTIVE || fail "$node is $(port_state $node)"
+done
+[ "$(fabric '.sm.state')" = master ] || fail "the subnet manager is $(fabric .sm.state)"
+[ "$(fabric '[.nodes[] | .lid | select(. > 0)] | unique | length')" = 5 ] || fail 'the LIDs'
+[ "$(fabric '[.nodes[] | select(.type == "switch")] | length')" = 1 ] || fail 'the switches'
+ours fabric show
+says ours '^subnet manager master, behind .*, all is up$'
+says ours '^adapter h3 guid 0x[0-9a-f]{16} lid [0-9]+$'
+says ours '^  port 1 +ACTIVE +to .* port 3$'
+
+say 'the same again is the same site, another is not'
+daemon=$(site_daemon)
+ours fabric up --nodes 4
+[ "$(site_daemon)" = "$daemon" ] || fail 'another daemon'
+refused 1 'runs already, with the fabric --nodes 4' fabric up --nodes 5
+refused 1 'runs already' fabric up --ring 4
+
+say 'programs on the nodes'
+for node in h2 h4; do
+	lid=$(fabric ".nodes[] | select(.name == \"$node\") | .lid")
+	devinfo $node
+	says run 'state:[[:space:]]+PORT_ACTIVE'
+	says run "port_lid:[[:space:]]+$lid\$"
+	says run 'link_layer:[[:space:]]+InfiniBand'
+	guid=$(fabric ".nodes[] | select(.name == \"$node\") | .guid" | sed 's/^0x//')
+	run true
+	site_run="--node $node" run sh -c 'cat "$VERBCAST_SYSFS/sys/class/infiniband/vib0/node_guid"
+		cat "$VERBCAST_SYSFS/sys/class/infiniband/vib0/ports/1/state"
+		ls "$VERBCAST_SYSFS/sys/class/infiniband"'
+	[ "$(tr -d ':\n' <"$site_work/run.out")" = "${guid}4 ACTIVEvib0" ] ||
+		fail "the tree of $node: $(cat "$site_work/run.out")"
+done
+site_run='--node local' run ibv_devices
+says run vroce0
+refused 125 "no node 'h9'; it has h1, h2, h3, h4" run --node h9 -- true
+
+say 'a copy on each of several nodes'
+site_run='--nodes h2-h4,h1' run sh -c 'echo "I am $VERBCAST_NODE"; printf end'
+for node in h1 h2 h3 h4; do
+	says run "^$node: I am $node\$"
+done
+[ "$(grep -c '^h[1-4]: end$' "$site_work/run.out")" = 4 ] || fail 'a line without an end'
+refused 7 '^h3: oh$' run --nodes h1-3 -- sh -c '[ $VERBCAST_NODE != h3 ] || { echo oh >&2; exit 7; }'
+refused 143 '' run --nodes h1,h2 -- sh -c '[ $VERBCAST_NODE != h2 ] || kill -TERM $$'
+refused 125 "h9: .*no node 'h9'" run --nodes h1,h9 -- true
+refused 125 'no list of nodes' run --nodes h1,,h2 -- true
+refused 125 'exclude each other' run --nodes h1 --node h2 -- true
+
+say 'a cable'
+ours fabric link down h3 1
+wait_for 10 'h3 is down' is h3 DOWN
+is h2 ACTIVE || fail 'h2 is down, too'
+devinfo h3
+says run 'state:[[:space:]]+PORT_DOWN'
+ours fabric show
+says ours '^  port 1 +DOWN +to .* port 3, link down$'
+ours fabric link up h3 1
+wait_for 20 'h3 is up again' is h3 ACTIVE
+refused 1 "no link at port 1 of 'nobody'" fabric link down nobody 1
+refused 1 "no link at port 99 of 'h1'" fabric link down h1 99
+
+say 'power'
+ours fabric node power off h2
+wait_for 10 'h2 is down' is h2 DOWN
+ours fabric node power on h2
+wait_for 20 'h2 is up again' is h2 ACTIVE
+refused 1 "no node 'nobody'" fabric node power off nobody
+
+say 'the subnet manager is killed'
+ours fabric sm stop
+[ "$(fabric .sm.state)" = stopped ] || fail "the subnet manager is $(fabric .sm.state)"
+is h2 ACTIVE || fail 'a port does not live without subnet manager'
+refused 1 'stopped already' fabric sm stop
+refused 1 'no subnet administrator' sa drop
+ours fabric link down h4 1
+wait_for 10 'h4 is down' is h4 DOWN
+ours fabric link up h4 1
+wait_for 10 'h4 has a link, and nobody brings it up' is h4 INIT
+ours fabric sm start
+wait_for 20 'h4 is up again' is h4 ACTIVE
+refused 1 'runs already' fabric sm start
+ours stop
+
+say 'other shapes'
+ours fabric up --ring 3:2
+[ "$(status '.nodes | length')" = 6 ] || fail 'nodes of a ring'
+[ "$(fabric '[.nodes[] | select(.type == "switch")] | length')" = 3 ] || fail 'a ring'
+ours stop
+ours fabric up --fat-tree 4
+[ "$(status '.nodes | length')" = 16 ] || fail 'nodes of a fat tree'
+[ "$(status '[.nodes[].devices[] | select(.name == "vib0") | .ports[0].state] | unique | join(" ")')" = ACTIVE ] ||
+	fail 'a fat tree is not active'
+ours stop
+ours fabric up --nodes 2 --no-sm
+[ "$(fabric .sm.state)" = none ] || fail 'a subnet manager'
+is h2 INIT || fail "without subnet manager h2 is $(port_state h2)"
+refused 1 'without a subnet manager' fabric sm start
+ours stop
+
+say 'a topology by file'
+cat >"$site_work/topology" <<'END'
+Switch	4 "S-0002c90000000001"		# "leaf" enhanced port 0 lid 1 lmc 0
+[1]	"H-0002c90000000010"[1](2c90000000011)		# "alpha" lid 2 4xEDR
+[2]	"H-0002c90000000020"[1](2c90000000021)		# "beta" lid 3 4xEDR
+
+Ca	1 "H-0002c90000000010"		# "alpha"
+[1](2c90000000011)	"S-0002c90000000001"[1]		# lid 2 lmc 0 "leaf" lid 1 4xEDR
+
+Ca	1 "H-0002c90000000020"		# "beta"
+[1](2c90000000021)	"S-0002c90000000001"[2]		# lid 3 lmc 0 "leaf" lid 1 4xEDR
+END
+(cd "$site_work" && timeout 60 "$VERBCAST" fabric up --topology topology >ours.out 2>ours.err) ||
+	fail "a topology: $(cat "$site_work/ours.err")"
+[ "$(status '.nodes | length')" = 2 ] || fail 'nodes of a topology'
+ours stop
+echo nonsense >"$site_work/nonsense"
+refused 1 'nonsense' fabric up --topology "$site_work/nonsense"
+refused 1 'nosuchfile' fabric up --topology "$site_work/nosuchfile"
+
+say 'no fabric'
+"${VERBCAST%/*}/verbcastd" --background --no-fabric || fail 'verbcastd --no-fabric'
+site_keep
+[ "$(status '[.nodes[].devices[].name | select(startswith("vib"))] | length')" = 0 ] ||
+	fail 'vib0 without a fabric'
+refused 1 'no fabric' fabric show
+refused 1 'no fabric' group list
+
+say 'wrong uses'
+refused 2 'which|what' fabric
+refused 2 "no 'nonsense'" fabric nonsense
+refused 2 'exclude' fabric up --nodes 2 --ring 3
+refused 2 'stop or start' fabric sm nonsense
+refused 2 'unknown option' fabric show --nonsense
+refused 2 'power off' fabric node
+refused 2 'by how much' sa delay
+refused 2 'no MGID' group join 239.1.2.3
+refused 2 "site's name" fabric show --site ../escape
+refused 1 'no verbcastd runs' fabric show --site other
+site_end

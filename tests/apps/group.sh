@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Groups without rdma_cm: MGID in, MLID out, by the nodes' SA clients; and how they fare
+# when the subnet administrator does not.
+# ctest: TIMEOUT 240
+. "$VERBCAST_SOURCE/tests/harness/site.sh"
+site_begin
+
+ours()
+{
+	timeout 120 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null ||
+		fail "verbcast $* ends with $?: $(cat "$site_work/ours.err")"
+	quiet ours
+}
+
+refused()
+{
+	local pattern=$1 got
+
+	shift
+	timeout 120 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null
+	got=$?
+	[ $got = 1 ] || fail "verbcast $* ends with $got, not 1"
+	grep -qE -- "$pattern" "$site_work/ours.err" || fail "verbcast $*: does not say: $pattern"
+}
+
+# members MGID: "h1 full, h2 send-only-full", in the order of the list.
+members()
+{
+	timeout 20 "$VERBCAST" group list --json | jq -r --arg mgid "$1" \
+		'[.[] | select(.mgid == $mgid) | .members[] | "\(.node) \(.join_state)"] | sort | join(", ")'
+}
+
+are()
+{
+	[ "$(members "$1")" = "$2" ]
+}
+
+mlid()
+{
+	jq .mlid "$site_work/ours.out"
+}
+
+ours fabric up --nodes 4
+group=ff15:a01b::1
+
+say 'created, joined, listed'
+refused 'refuses' group join --node h2 $group
+ours group create --node h1 $group --qkey 0x1234 --json
+first=$(mlid)
+[ "$first" -ge 49152 ] || fail "MLID $first"
+[ "$(jq -c '[.mgid, .node, .qkey, .pkey]' "$site_work/ours.out")" = "[\"$group\",\"h1\",4660,65535]" ] ||
+	fail "$(cat "$site_work/ours.out")"
+ours group join --node h2 $group --json
+[ "$(mlid)" = "$first" ] || fail 'another MLID'
+ours group join --node h3 $group --join-state send-only-full
+says ours "^$group mlid 0x$(printf %04x "$first") pkey 0xffff qkey 0x00001234 mtu [0-9]+ rate .* sl 0\$"
+are $group 'h1 full, h2 full, h3 send-only-full' || fail "members: $(members $group)"
+ours group list
+says ours "^$group mlid "
+says ours '^  h3 send-only-full$'
+ours group list --node h3
+says ours "^$group mlid "
+says ours '^  h3 send-only-full$'
+said ours '^  h1' && fail 'another node in the list of one'
+
+say 'refused'
+refused 'been told to join' group join --node h2 $group
+refused 'refuses' group join --node h4 $group --qkey 0x1235
+refused "no node 'h9'; it has h1, h2, h3, h4" group join --node h9 $group
+refused 'no port 2' group join --port 2 $group
+refused 'not been told to join' group leave --node h4 $group
+
+say 'the SA gives the MGID'
+ours group create --node h4 --json
+given=$(jq -r .mgid "$site_work/ours.out")
+[ "$(mlid)" != "$first" ] || fail 'an MLID twice'
+ours group join --node h1 "$given"
+are "$given" 'h1 full, h4 full' || fail "members: $(members "$given")"
+ours group leave --node h4 "$given"
+ours group leave --node h1 "$given"
+wait_for 10 'the group has gone with its last member' are "$given" ''
+
+say 'left'
+ours group leave --node h2 $group
+wait_for 10 'h2 has left' are $group 'h1 full, h3 send-only-full'
+refused 'not been told to join' group leave --node h2 $group
+
+say 'faults'
+other=ff15:a01b::2
+ours sa error --status 0x0700 --count 1 --attribute MCMemberRecord
+refused 'refuses' group create --node h2 $other
+ours group create --node h2 $other
+ours group leave --node h2 $other
+wait_for 10 'h2 has left' are $other ''
+ours sa delay --delay 300 --count 1
+began=$(date +%s%N)
+ours group create --node h2 $other
+[ $(($(date +%s%N) - began)) -ge 300000000 ] || fail 'no delay'
+ours group leave --node h2 $other
+wait_for 10 'h2 has left' are $other ''
+ours sa drop --attribute PathRecord
+ours group create --node h2 $other
+ours group leave --node h2 $other
+wait_for 10 'h2 has left' are $other ''
+ours sa clear
+ours sa busy --count 1
+timeout 60 "$VERBCAST" group create --node h2 $other >/dev/null 2>&1
+ours sa clear
+timeout 60 "$VERBCAST" group leave --node h2 $other >/dev/null 2>&1
+wait_for 10 'h2 has left' are $other ''
+
+say 'nobody answers'
+ours sa drop
+start_with waiting timeout 100 "$VERBCAST" group create --node h2 $other
+start_with impatient "$VERBCAST" group create --node h4 $other
+wait_for 10 'it runs' eval "[ \"\$(cat /proc/$(pid impatient)/comm)\" = verbcast ]"
+killed impatient TERM
+ended waiting 90 1
+grep -q 'does not answer' "$site_work/waiting.err" || fail "$(cat "$site_work/waiting.err")"
+ours sa clear
+
+say 'memberships outlive the subnet manager and a cable'
+ours fabric sm stop
+refused 'no subnet administrator' group list
+ours fabric sm start
+wait_for 30 'all have joined again' are $group 'h1 full, h3 send-only-full'
+ours fabric link down h1 1
+wait_for 30 'h1 is out' are $group 'h3 send-only-full'
+ours fabric link up h1 1
+wait_for 30 'h1 is in again' are $group 'h1 full, h3 send-only-full'
+site_end
