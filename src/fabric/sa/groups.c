@@ -30,7 +30,7 @@ static uint32_t member_hash(const struct sa_group *group, uint64_t guid)
 	return hash_bytes(group->by_mgid.value, &guid, sizeof(guid));
 }
 
-struct sa_group *sa_group_find(const struct sa_server *s, const union ib_gid *mgid)
+struct sa_group *sa_group_by_mgid(const struct sa_server *s, const union ib_gid *mgid)
 {
 	hash_for_each_match(node, &s->groups, group_hash(mgid)) {
 		struct sa_group *group = container_of(node, struct sa_group, by_mgid);
@@ -365,7 +365,7 @@ static int partition_group(struct sa_server *s, const struct sm_partition *parti
 	int r;
 
 	broadcast_mgid(&rec.mgid, rec.pkey);
-	if (sa_group_find(s, &rec.mgid))
+	if (sa_group_by_mgid(s, &rec.mgid))
 		return 0;
 	r = sa_group_create(s, &rec, &group);
 	if (r < 0)

@@ -236,7 +236,7 @@ int sa_mcmember_set(struct sa_request *req)
 		return status;
 	/* A zero MGID never joins, it always creates. */
 	if (!gid_is_zero(c.rec.mgid.raw))
-		c.group = sa_group_find(c.s, &c.rec.mgid);
+		c.group = sa_group_by_mgid(c.s, &c.rec.mgid);
 	if (!c.group) {
 		status = create(&c);
 		created = !status;
@@ -259,7 +259,7 @@ static int check_leave(struct change *c, struct sa_request *req, struct sa_membe
 	uint8_t bits = c->rec.join_state;
 	struct sa_member *m;
 
-	c->group = sa_group_find(c->s, &c->rec.mgid);
+	c->group = sa_group_by_mgid(c->s, &c->rec.mgid);
 	if (!c->group)
 		return SA_REQ_INVALID;
 	m = sa_member_find(c->s, c->group, c->guid);

@@ -128,7 +128,7 @@ int sa_mcmember_query(struct sa_request *req)
 			return 0; /* nobody of that name is in any group */
 	}
 	if (q.mask & SA_MCM_MGID) {
-		visit(&q, sa_group_find(s, &q.rec.mgid));
+		visit(&q, sa_group_by_mgid(s, &q.rec.mgid));
 		return 0;
 	}
 	sa_for_each_group(group, s) {

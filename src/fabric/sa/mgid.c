@@ -81,7 +81,7 @@ static int ip_check(const struct sa_server *s, const struct sa_mcmember *rec,
 	broadcast_of(&rec->mgid, &mgid);
 	if (gid_equal(mgid.raw, rec->mgid.raw))
 		return 0;
-	broadcast = sa_group_find(s, &mgid);
+	broadcast = sa_group_by_mgid(s, &mgid);
 	if (!broadcast || !sa_mcmember_agrees(&broadcast->rec, rec, mask))
 		return SA_REQ_INVALID;
 	return 0;
@@ -123,7 +123,7 @@ bool sa_mgid_assign(struct sa_server *s, uint8_t in_scope, union ib_gid *ret)
 		write_be64(ret->raw + 4, sm_subnet(s->sm)->prefix);
 		for (unsigned int k = 16; k-- > 12; n >>= 8)
 			ret->raw[k] = (uint8_t)n;
-		if (!sa_group_find(s, ret))
+		if (!sa_group_by_mgid(s, ret))
 			return true;
 	}
 	return false;

@@ -260,7 +260,7 @@ static bool source_fits(const struct query *q, const struct sa_mcmember *group)
 /* Differs: OpenSM swaps the bytes of the flow label (spec/sa-sm 4.3). */
 static void multicast(const struct query *q)
 {
-	const struct sa_group *found = sa_group_find(q->req->server, &q->rec.dgid);
+	const struct sa_group *found = sa_group_by_mgid(q->req->server, &q->rec.dgid);
 	const struct sa_mcmember *group;
 	struct sa_path path = { 0 };
 

@@ -69,7 +69,7 @@ bool sa_route_wait(struct sa_request *req, uint16_t mlid)
 /* The membership that the request made, if it is there. */
 static struct sa_member *request_member(const struct sa_request *req)
 {
-	struct sa_group *group = sa_group_find(req->server, &req->mgid);
+	struct sa_group *group = sa_group_by_mgid(req->server, &req->mgid);
 	struct sa_member *m =
 		group ? sa_member_find(req->server, group, req->port_guid) : NULL;
 

@@ -170,7 +170,7 @@ static void get_member(struct reader *r, struct sa_group *group)
 static struct sa_group *keep_group(struct reader *r, const struct sa_mcmember *rec,
 				   bool well_known)
 {
-	struct sa_group *group = sa_group_find(r->s, &rec->mgid);
+	struct sa_group *group = sa_group_by_mgid(r->s, &rec->mgid);
 
 	if (!group)
 		r->error = sa_group_create(r->s, rec, &group);
@@ -275,7 +275,7 @@ static int own_groups_give(struct sa_server *s, const struct own_groups *own)
 	int r = 0;
 
 	for (uint32_t i = 0; i < own->count && r == 0; i++) {
-		struct sa_group *group = sa_group_find(s, &own->recs[i].mgid);
+		struct sa_group *group = sa_group_by_mgid(s, &own->recs[i].mgid);
 
 		if (!group)
 			r = sa_group_create(s, &own->recs[i], &group);

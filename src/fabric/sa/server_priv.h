@@ -155,7 +155,7 @@ void sa_mlid_give(struct sa_mlids *m, uint16_t mlid);
 /* The lowest that is taken, of this index or a greater one; SA_MLIDS_MAX: none. */
 uint32_t sa_mlid_next(const struct sa_mlids *m, uint32_t index);
 
-struct sa_group *sa_group_find(const struct sa_server *s, const union ib_gid *mgid);
+struct sa_group *sa_group_by_mgid(const struct sa_server *s, const union ib_gid *mgid);
 static inline uint32_t sa_mlid_index(uint16_t mlid)
 {
 	return mlid - IB_LID_MULTICAST_BASE;
