@@ -95,6 +95,31 @@ static int create_vib(struct node *node)
 	return hca_device_create(node->ib, &config, &node->vib);
 }
 
+/* -- addresses ----------------------------------------------------------------------- */
+
+static void addresses(void *arg, struct ib_device *device, u32 port_num,
+		      struct ipoib_addresses *ret)
+{
+	const struct node *node = arg;
+
+	ipoib_default_addresses(node->index + 1, ret);
+}
+
+/* What is asked by ARP elsewhere: all hosts of the fabric are ours. */
+static int neighbour(void *arg, const struct sockaddr *addr, union ib_gid *ret)
+{
+	const struct nodes *n = ((const struct node *)arg)->nodes;
+	u32 host = ipoib_default_host(addr);
+	struct node *node = host ? nodes_nth(n, host - 1) : NULL;
+	struct ib_gid_attr gid;
+
+	if (!node || !node->vib ||
+	    rdma_query_gid(hca_device_ib(node->vib), 1, 0, &gid) < 0)
+		return -EHOSTUNREACH;
+	*ret = gid.gid;
+	return 0;
+}
+
 /* -- life ---------------------------------------------------------------------------- */
 
 static int start(struct node *node)
@@ -102,6 +127,13 @@ static int start(struct node *node)
 	const struct nodes_config *c = &node->nodes->config;
 	const struct ib_mad_config mad = { node->ib, c->timers, c->random };
 	struct ib_sa_config sa = { node->ib, NULL, c->timers, c->random };
+	const struct ipoib_config ipoib = {
+		.node = node->ib,
+		.timers = c->timers,
+		.addresses = addresses,
+		.neighbour = neighbour,
+		.arg = node,
+	};
 	int r;
 
 	r = create_vib(node);
@@ -110,6 +142,8 @@ static int start(struct node *node)
 	sa.mad = node->mad;
 	if (!r)
 		r = ib_sa_create(&sa, &node->sa);
+	if (!r)
+		r = ipoib_create(&ipoib, &node->ipoib);
 	if (r < 0)
 		log_error("cannot make node %s: %s", ib_node_name(node->ib),
 			  strerror(-r));
@@ -118,10 +152,13 @@ static int start(struct node *node)
 
 static void stop(struct node *node)
 {
+	if (node->ipoib)
+		ipoib_destroy(node->ipoib);
 	if (node->sa)
 		ib_sa_destroy(node->sa);
 	if (node->mad)
 		ib_mad_destroy(node->mad);
+	node->ipoib = NULL;
 	node->sa = NULL;
 	node->mad = NULL;
 	if (node->port)
@@ -206,11 +243,11 @@ void nodes_destroy(struct nodes *n)
 
 static bool is_up(const struct node *node)
 {
-	struct ib_port_attr attr = { .state = IB_PORT_ACTIVE };
+	struct ipoib_interface i;
 
-	if (node->vib)
-		ib_query_port(hca_device_ib(node->vib), 1, &attr);
-	return attr.state == IB_PORT_ACTIVE;
+	return !node->vib ||
+	       (!ipoib_find_by_port(node->ipoib, hca_device_ib(node->vib), 1, &i) &&
+		i.up);
 }
 
 bool nodes_are_up(struct nodes *n)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The nodes of a site: virtual hosts, one an adapter of the fabric, each with a core of its
- * own: MAD layer, SA client, and its device vib0. The first is the
+ * own: MAD layer, SA client, IPoIB interface, and its device vib0. The first is the
  * machine itself and has the RoCE devices, too (daemon/devices.h); it answers to "local"
  * as well. Without a fabric it is the only one, and has no vib0.
  */
@@ -9,6 +9,7 @@
 #define DAEMON_NODES_H
 
 #include "base/list.h"
+#include "core/ipoib/ipoib.h"
 #include "core/mad/ib_mad.h"
 #include "core/sa/ib_sa.h"
 #include "daemon/site_fabric.h"
@@ -26,6 +27,7 @@ struct node {
 	struct hca_device *vib;
 	struct ib_mad *mad;
 	struct ib_sa *sa;
+	struct ipoib *ipoib;
 	struct fabric_port *port;
 	bool in_tree;    /* somebody has asked for the node: it has a synthetic tree */
 	bool tree_stale; /* which is of yesterday */
@@ -51,7 +53,7 @@ int nodes_start(struct nodes *n);
 void nodes_stop(struct nodes *n);
 void nodes_destroy(struct nodes *n);
 
-/* Every vib0 is active. */
+/* Every vib0 is in its broadcast group. */
 bool nodes_are_up(struct nodes *n);
 
 /* Null past the end. */

@@ -110,6 +110,11 @@ static struct ib_node *find_node(void *arg, const char *name)
 	return node ? node->ib : NULL;
 }
 
+static const struct ipoib *node_ipoib(void *arg, const struct ib_node *ib)
+{
+	return nodes_find_ib(((struct site *)arg)->nodes, ib)->ipoib;
+}
+
 static const char *site_name(void *arg)
 {
 	return ((struct site *)arg)->paths->name;
@@ -137,6 +142,7 @@ static const struct uapi_site_ops site_ops = {
 	.stop = stop,
 	.presence = presence,
 	.find_node = find_node,
+	.ipoib = node_ipoib,
 	.site_name = site_name,
 	.tables_fd = tables_fd,
 	.tables_bytes = tables_bytes,

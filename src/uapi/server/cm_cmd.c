@@ -65,13 +65,15 @@ static void deliver_events(void *arg)
 
 static int create_node(struct uapi_client *c, struct cm_node **ret)
 {
+	const struct uapi_server_config *site = &c->server->config;
 	struct cm_node *n = calloc(1, sizeof(*n));
 	struct cma_config config = {
 		.node = c->node,
 		.host = &addr_linux_ops,
+		.ipoib = site->ops->ipoib(site->arg, c->node),
 		.schedule = schedule_events,
 		.arg = n,
-		.ipv6_multicast = c->server->config.ipv6_multicast,
+		.ipv6_multicast = site->ipv6_multicast,
 	};
 	int r;
 

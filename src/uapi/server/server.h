@@ -20,6 +20,7 @@
 #include "loop/loop.h"
 #include "uapi/protocol/protocol.h"
 
+struct ipoib;
 struct uapi_server;
 struct uapi_client;
 struct uapi_admin_call; /* a command that waits for its answer */
@@ -68,6 +69,9 @@ struct uapi_site_ops {
 	/* What rdma_cm of a node stands on: its host and its InfiniBand interfaces, put into
 	 * `config`. Null: the machine itself, and none. */
 	void (*describe_cm)(void *arg, struct ib_node *node, struct cma_config *config);
+	/* The node's InfiniBand interfaces, for its rdma_cm; null: it has none. They
+	 * outlive the server. */
+	const struct ipoib *(*ipoib)(void *arg, const struct ib_node *node);
 	const char *(*site_name)(void *arg);
 	int (*tables_fd)(void *arg);
 	uint64_t (*tables_bytes)(void *arg);

@@ -75,8 +75,16 @@ static int fake_query_pkey(struct ib_device *device, u32 port, u16 index, u16 *p
 	return 0;
 }
 
+static const struct ipoib *no_ipoib(void *arg, const struct ib_node *node)
+{
+	return NULL;
+}
+
+static const struct uapi_site_ops site_ops = { .ipoib = no_ipoib };
+
 static void open_client(struct fixture *f, struct uapi_client *c)
 {
+	f->server.config.ops = &site_ops;
 	c->server = &f->server;
 	c->loop = f->loop;
 	c->limits = &f->server.config.limits;

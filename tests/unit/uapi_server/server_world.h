@@ -138,6 +138,11 @@ static struct ib_node *find_node(void *arg, const char *name)
 	return !*name || !strcmp(name, "local") ? w->node : NULL;
 }
 
+static const struct ipoib *ipoib(void *arg, const struct ib_node *node)
+{
+	return NULL;
+}
+
 static const char *site_name(void *arg)
 {
 	return "test";
@@ -165,6 +170,7 @@ static const struct uapi_site_ops ops = {
 	.stop = stop,
 	.presence = presence,
 	.find_node = find_node,
+	.ipoib = ipoib,
 	.site_name = site_name,
 	.tables_fd = tables_fd,
 	.tables_bytes = tables_bytes,
