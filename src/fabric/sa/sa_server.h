@@ -86,7 +86,10 @@ struct sa_counters {
 };
 void sa_server_counters(const struct sa_server *s, struct sa_counters *ret);
 
-/* The group database, for a standby that takes over: serialised and taken in whole. */
+/* The database, for a standby that takes over: groups and members, subscriptions, services.
+ * Loading replaces what is there; -EPROTO: what is there stays; -ENOMEM, -ENOSPC: a part of
+ * it was taken. Before the SM comes up nothing is routed or reported; then, members are
+ * dropped whose ports were not found. */
 int sa_server_save(const struct sa_server *s, uint8_t **ret, size_t *ret_length);
 int sa_server_load(struct sa_server *s, const uint8_t *bytes, size_t length);
 
