@@ -9,7 +9,7 @@
  * find it whatever else is under way. Answers, timeouts and unasked MADs come from the
  * node's timers or the device, never from inside a call of the agent. One thread.
  *
- * Differs from Linux: the layer is the node's, not the host's; a send takes its address
+ * Differs: the layer is the node's, not the host's; a send takes its address
  * as attributes instead of an address handle; message buffers are flat.
  */
 #ifndef CORE_MAD_IB_MAD_H

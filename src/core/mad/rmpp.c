@@ -50,7 +50,8 @@ static bool are_of_one_transfer(const struct mad_send *a, const struct mad_send 
 	       a->to.lid == b->to.lid && a->agent->port == b->agent->port;
 }
 
-/* Whoever is answered twice has asked twice, and knows the first answer no longer. */
+/* Differs: whoever is answered twice has asked twice, and knows the first answer no longer;
+ * in Linux two transfers of one transaction take each other's acknowledgements. */
 static void supersede(struct mad_send *send)
 {
 	hash_for_each_match(node, &send->agent->mad->segmented, mad_tid_hash(send->tid)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What happens to ports and devices, and then to groups (spec/kernel 2.9). Where the SA is
- * is looked up before any member hears of it, so that a join from its callback finds it;
- * in Linux such a join may find none yet (spec/kernel 7.1).
+ * is looked up before any member hears of it, so that a join from its callback finds it.
+ * Differs: in Linux such a join may find none yet (spec/kernel 7.1).
  */
 #include "core/sa/sa_priv.h"
 

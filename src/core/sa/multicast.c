@@ -81,6 +81,8 @@ ib_sa_join_multicast(struct ib_sa_client *client, struct ib_device *device, u32 
 	return &member->multicast;
 }
 
+/* Differs: a member freed in its own callback goes when that returns; Linux waits for it,
+ * and for ever. */
 void ib_sa_free_multicast(struct ib_sa_multicast *multicast)
 {
 	struct sa_member *member = container_of(multicast, struct sa_member, multicast);

@@ -102,8 +102,8 @@ static void add_device(struct ib_client *client, struct ib_device *ib)
 }
 
 /*
- * Spec/kernel 2.10. Linux waits until the last handle is freed; here the groups stay
- * behind without a device, for their members hear of the loss from the timers.
+ * Spec/kernel 2.10. Differs: Linux waits until the last handle is freed; here the groups
+ * stay behind without a device, and their members hear of the loss from the timers.
  */
 static void remove_device(struct ib_client *client, struct ib_device *ib)
 {

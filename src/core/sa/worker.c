@@ -72,7 +72,7 @@ bool ib_sa_group_is_lost(struct sa_group *group)
  * The SA has chosen an MGID that another group of this port has: it has forgotten that
  * one, or somebody has joined it by its name (spec/kernel 7.1). The other group takes over
  * what the SA now knows of it, and gives up what nobody there needs; ours asks again, for
- * another.
+ * another. Differs: Linux loses one of the two.
  */
 static void collide(struct sa_group *group, struct sa_group *other,
 		    const struct ib_sa_mcmember_rec *rec)
@@ -207,7 +207,7 @@ static bool join(struct sa_group *group, struct sa_member *member)
 		decide(group, member);
 		return true;
 	}
-	/* The SA has said yes, and yet not to that; Linux would ask for ever. */
+	/* The SA has said yes, and yet not to that. Differs: Linux asks for ever. */
 	if (group->is_answered && group->last_join == member) {
 		fail(member, -EINVAL);
 		return true;

@@ -618,7 +618,7 @@ void ib_register_client(struct ib_client *client, struct ib_node *node);
 void ib_unregister_client(struct ib_client *client);
 
 /* What a client keeps with a device: until the device was removed, or the client has gone.
- * Null, at first and again: nothing. -ENOMEM, where Linux can but warn;
+ * Null, at first and again: nothing. -ENOMEM (Differs: Linux can but warn);
  * -EIO: it was removed. */
 int ib_set_client_data(struct ib_device *device, struct ib_client *client, void *data);
 void *ib_get_client_data(const struct ib_device *device, const struct ib_client *client);
