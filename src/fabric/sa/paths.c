@@ -224,13 +224,24 @@ static bool visit_from(const struct query *q, const struct subnet_port *from,
 	return each(q, *(const struct end *)arg, visit_to, from);
 }
 
-static void unicast(const struct query *q)
+/* Which is known before any of them is looked at. */
+static bool are_too_many(const struct query *q)
+{
+	uint64_t ports = sm_subnet(q->req->server->sm)->ports_by_lid.count;
+
+	return ports * ports > SA_PATHS_MAX;
+}
+
+static int unicast(const struct query *q)
 {
 	const struct sa_path *rec = &q->rec;
 	struct end from = end_of(q, SA_PR_SGID, &rec->sgid, SA_PR_SLID, rec->slid);
 	struct end to = end_of(q, SA_PR_DGID, &rec->dgid, SA_PR_DLID, rec->dlid);
 
+	if (from.all && to.all && are_too_many(q))
+		return SA_NO_RESOURCES;
 	each(q, from, visit_from, &to);
+	return 0;
 }
 
 /* -- to a group ---------------------------------------------------------------------- */
@@ -298,9 +309,8 @@ int sa_path_query(struct sa_request *req)
 	if (!q.requester)
 		return SA_SILENT;
 	sa_path_get(sa_request_data(req), &q.rec);
-	if ((q.mask & SA_PR_DGID) && q.rec.dgid.raw[0] == 0xff)
-		multicast(&q);
-	else
-		unicast(&q);
+	if (!(q.mask & SA_PR_DGID) || q.rec.dgid.raw[0] != 0xff)
+		return unicast(&q);
+	multicast(&q);
 	return 0;
 }

@@ -21,6 +21,8 @@
 #define SA_SUBSCRIPTIONS_MAX  65536u
 #define SA_SERVICES_MAX       65536u
 #define SA_REPORTS_MAX        65536u
+/* Between all and all, in one answer: some milliseconds of work. */
+#define SA_PATHS_MAX          65536u
 
 #define SA_MLIDS_MAX (IB_LID_PERMISSIVE - IB_LID_MULTICAST_BASE)
 
