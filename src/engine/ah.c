@@ -2,7 +2,7 @@
 /*
  * Address handles: where a datagram goes, looked up once and kept as long as it is true.
  * Multicast: the group's entry and the doorbells of the processes in it. Unicast: the
- * port that has the GID. All under tx.
+ * port that has the GID, on InfiniBand the LID. All under tx.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,14 +10,66 @@
 
 #include "engine/engine_priv.h"
 #include "wire/gid.h"
+#include "wire/ib_packet.h"
+
+static void take_source(struct engine_ah *ah, const struct ibv_ah_attr *attr)
+{
+	uint32_t end = shm_log_end(ah->port_index, attr->grh.sgid_index, 0);
+
+	ah->src_valid = gid_valid(ah->engine->tables, end);
+	ah->src_serial = gid_serial(ah->engine->tables, end);
+	ah->gids = end;
+}
+
+static void init_roce(struct engine_ah *ah, const struct ibv_ah_attr *attr)
+{
+	take_source(ah, attr);
+	ah->hops = shm_log_hops(attr->grh.hop_limit, attr->grh.traffic_class,
+				attr->sl & 0xf);
+	ah->multicast = gid_is_multicast(ah->dgid);
+}
+
+/* The LID says where it goes; a GRH goes along, or none does. */
+static void init_infiniband(struct engine_ah *ah, const struct ibv_ah_attr *attr)
+{
+	ah->infiniband = true;
+	ah->dlid = attr->dlid;
+	ah->multicast = ib_lid_is_multicast(attr->dlid);
+	if (attr->is_global) {
+		take_source(ah, attr);
+		ah->flow_label = attr->grh.flow_label & 0xfffff;
+		ah->hops = shm_log_hops(attr->grh.hop_limit, attr->grh.traffic_class,
+					attr->sl);
+	} else {
+		ah->src_valid = &ah->no_source;
+		ah->gids = shm_log_end(ah->port_index, 0, 0);
+		ah->hops = shm_log_hops(0, 0, attr->sl) | SHM_LOG_NO_GRH;
+	}
+	ah->gids |= shm_log_end(0, 0, attr->src_path_bits & 0x7f);
+	if (ah->multicast)
+		ah->gids |= (uint64_t)ah->flow_label << 32;
+}
+
+/* RoCE has nothing but GIDs. On InfiniBand a multicast datagram cannot do without, and an
+ * SL has four bits. */
+static bool is_sound(const struct engine *e, uint32_t port_index,
+		     const struct ibv_ah_attr *attr)
+{
+	if (port_index >= SHM_PORTS_MAX)
+		return false;
+	if (attr->is_global && attr->grh.sgid_index >= SHM_GIDS_MAX)
+		return false;
+	if (e->tables->ports[port_index].link_layer != SHM_LINK_INFINIBAND)
+		return attr->is_global;
+	return attr->sl < 16 && (attr->is_global || !ib_lid_is_multicast(attr->dlid));
+}
 
 int engine_ah_create(struct engine *e, uint32_t pd, uint32_t port_index,
 		     const struct ibv_ah_attr *attr, struct engine_ah **ret)
 {
 	struct engine_ah *ah;
 
-	if (port_index >= SHM_PORTS_MAX || !attr->is_global ||
-	    attr->grh.sgid_index >= SHM_GIDS_MAX)
+	if (!is_sound(e, port_index, attr))
 		return -EINVAL;
 	ah = aligned_alloc(64, (sizeof(*ah) + 63) & ~(size_t)63);
 	if (!ah)
@@ -26,14 +78,14 @@ int engine_ah_create(struct engine *e, uint32_t pd, uint32_t port_index,
 	ah->engine = e;
 	ah->pd = pd;
 	ah->port_index = port_index;
-	ah->src_gid = port_index << 8 | attr->grh.sgid_index;
-	ah->src_serial = gid_serial(e->tables, ah->src_gid);
-	ah->hops = shm_log_hops(attr->grh.hop_limit, attr->grh.traffic_class, attr->sl);
 	memcpy(ah->dgid, attr->grh.dgid.raw, 16);
-	ah->multicast = gid_is_multicast(ah->dgid);
+	if (e->tables->ports[port_index].link_layer == SHM_LINK_INFINIBAND)
+		init_infiniband(ah, attr);
+	else
+		init_roce(ah, attr);
 	ah->entry = SHM_NONE;
 	ah->groups_generation = UINT64_MAX; /* none yet */
-	ah->dst_gid = SHM_NONE;
+	ah->dst_end = SHM_NONE;
 	*ret = ah;
 	return 0;
 }
@@ -80,16 +132,13 @@ static int gid_index_of(const struct shm_port *port, const uint8_t gid[16], uint
 	return found;
 }
 
-static void resolve_unicast(struct engine *e, struct engine_ah *ah)
+static void resolve_gid(struct engine *e, struct engine_ah *ah)
 {
 	const struct shm_tables *t = e->tables;
-	uint32_t type = t->ports[ah->port_index].gids[ah->src_gid & 0xff].type;
+	uint32_t source = shm_log_end_gid(shm_log_low(ah->gids));
+	uint32_t type = t->ports[ah->port_index].gids[source].type;
 	int best = 0;
 
-	ah->looked = true;
-	ah->ports_generation =
-		atomic_load_explicit(&t->h.ports_generation, memory_order_acquire);
-	ah->dst_gid = SHM_NONE;
 	for (uint32_t p = 0; p < SHM_PORTS_MAX; p++) {
 		int index, close = closeness(t, ah->port_index, p);
 
@@ -99,10 +148,57 @@ static void resolve_unicast(struct engine *e, struct engine_ah *ah)
 		if (index < 0)
 			continue;
 		best = close;
-		ah->dst_gid = p << 8 | (uint32_t)index;
+		ah->dst_end = shm_log_end(p, (uint32_t)index, 0);
 		ah->dst_device = t->ports[p].device;
-		ah->dst_serial = gid_serial(t, ah->dst_gid);
+		ah->dst_serial = gid_serial(t, ah->dst_end);
 	}
+}
+
+/* The port of the fabric that has the LID, and the LID's path bits. */
+static uint32_t port_of_lid(const struct shm_tables *t, uint16_t lid, uint32_t *ret_bits)
+{
+	for (uint32_t p = 0; p < SHM_PORTS_MAX; p++) {
+		const struct shm_port *port = &t->ports[p];
+		uint32_t base = atomic_load_explicit(&port->lid, memory_order_relaxed);
+		uint32_t lmc = atomic_load_explicit(&port->lmc, memory_order_relaxed);
+
+		if (port->link_layer != SHM_LINK_INFINIBAND || !base || lid < base ||
+		    lid - base >= 1u << (lmc & 7))
+			continue;
+		*ret_bits = lid - base;
+		return p;
+	}
+	return SHM_NONE;
+}
+
+/* A GRH that names somebody else is refused where it arrives. */
+static void resolve_lid(struct engine *e, struct engine_ah *ah)
+{
+	const struct shm_tables *t = e->tables;
+	uint32_t bits, p = port_of_lid(t, ah->dlid, &bits);
+	int index = 0;
+
+	if (p == SHM_NONE ||
+	    (p != ah->port_index && !shm_reaches(t, ah->port_index, ah->dlid)))
+		return;
+	if (!(ah->hops & SHM_LOG_NO_GRH))
+		index = gid_index_of(&t->ports[p], ah->dgid, SHM_GID_IB);
+	if (index < 0)
+		return;
+	ah->dst_end = shm_log_end(p, (uint32_t)index, bits);
+	ah->dst_device = t->ports[p].device;
+}
+
+static void resolve_unicast(struct engine *e, struct engine_ah *ah)
+{
+	ah->looked = true;
+	ah->ports_generation = atomic_load_explicit(&e->tables->h.ports_generation,
+						    memory_order_acquire);
+	ah->dst_end = SHM_NONE;
+	if (ah->infiniband)
+		resolve_lid(e, ah);
+	else
+		resolve_gid(e, ah);
 }
 
 /* -- multicast ----------------------------------------------------------------------- */
@@ -117,10 +213,10 @@ struct group_copy {
 static bool group_copy(struct engine *e, const struct engine_ah *ah, struct group_copy *g)
 {
 	do {
-		g->entry = shm_group_find(e->tables, ah->port_index, ah->dgid, 0);
+		g->entry = shm_group_find(e->tables, ah->port_index, ah->dgid, ah->dlid);
 		if (g->entry == SHM_NONE)
 			return false;
-	} while (!shm_group_read(e->tables, g->entry, ah->port_index, ah->dgid, 0,
+	} while (!shm_group_read(e->tables, g->entry, ah->port_index, ah->dgid, ah->dlid,
 				 g->words, &g->generation));
 	return true;
 }

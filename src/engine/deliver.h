@@ -79,8 +79,12 @@ static inline void write_completion(struct ibv_wc *wc, const struct engine_qp *q
 		.imm_data = d->imm,
 		.qp_num = qp->config.qpn,
 		.src_qp = d->src_qpn,
-		.wc_flags =
-			IBV_WC_GRH | (d->flags & SHM_LOG_WITH_IMM ? IBV_WC_WITH_IMM : 0),
+		.wc_flags = d->address.wc_flags |
+			    (d->flags & SHM_LOG_WITH_IMM ? IBV_WC_WITH_IMM : 0),
+		.pkey_index = qp->attr.pkey_index,
+		.slid = d->address.slid,
+		.sl = d->address.sl,
+		.dlid_path_bits = d->address.dlid_path_bits,
 	};
 }
 

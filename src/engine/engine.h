@@ -243,4 +243,13 @@ int engine_qp_attach(struct engine_qp *qp, uint32_t entry, uint64_t generation,
 		     uint32_t counters);
 int engine_qp_detach(struct engine_qp *qp, uint32_t entry);
 
+/*
+ * The same on InfiniBand, where many entries lead to a member, and others as the switches
+ * are programmed: the group is named, and entries are looked up as datagrams come. The
+ * same (qp, MGID, MLID) twice: -EEXIST.
+ */
+int engine_qp_attach_group(struct engine_qp *qp, const uint8_t mgid[16], uint16_t mlid,
+			   uint64_t generation, uint32_t counters);
+int engine_qp_detach_group(struct engine_qp *qp, const uint8_t mgid[16], uint16_t mlid);
+
 #endif

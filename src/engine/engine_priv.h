@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "base/list.h"
 #include "engine/cpu.h"
 #include "engine/engine.h"
@@ -173,13 +174,16 @@ struct member {
 /* The last datagram to the group that a followed log had. */
 struct heard {
 	uint64_t generation;
-	uint32_t ordinal;
-	uint32_t serial; /* struct sender.serial; 0: none heard */
+	uint32_t ordinal; /* of the sender's to that entry */
+	uint32_t serial;  /* struct sender.serial; 0: none heard */
+	uint32_t entry;
+	uint32_t reserved;
 };
 
 /*
- * A group entry that queue pairs of this process are attached to. Created by the first
- * attach, freed by the last detach; all of it is guarded by rx.
+ * A group that queue pairs of this process are attached to. Created by the first attach,
+ * freed by the last detach; all of it is guarded by rx. On RoCE it is found by its one
+ * entry, on InfiniBand by its name, to which entries lead that come and go.
  */
 struct attachment {
 	uint64_t serial; /* of attachments of this process, never reused */
@@ -188,15 +192,31 @@ struct attachment {
 	struct member first;
 	struct heard *heard; /* by struct sender.index; &heard_first while one will do */
 	uint32_t heard_count;
-	uint32_t reserved;
+	uint16_t mlid; /* InfiniBand */
 	uint8_t mgid[16];
 	struct heard heard_first;
+	struct hash_node node; /* InfiniBand: in rx.named */
+};
+
+/* What the tables said of an entry: to whom a datagram stamped in [since, until] goes. */
+struct alias {
+	struct attachment *attachment; /* null: to nobody here */
+	uint64_t since, until;
+	uint32_t epoch; /* rx.epoch that this is of */
+	uint32_t reserved;
 };
 
 /* -- runs (run.h) -------------------------------------------------------------------- */
 
 struct run_words {
 	uint64_t route, numbers, gids, shape; /* as in the log */
+};
+
+/* What completions tell of the way a datagram came. */
+struct flow_address {
+	uint32_t wc_flags; /* IBV_WC_GRH, or 0 */
+	uint16_t slid;
+	uint8_t sl, dlid_path_bits;
 };
 
 struct run {
@@ -236,11 +256,13 @@ struct sender {
 	bool own;    /* the log is this process's */
 	struct sender *next_retired;
 
-	/* The header of the last datagram, and what it was made from (rx.c). */
-	uint64_t flow_dst; /* attachment serial, or FLOW_UNICAST | GID; 0: no header */
+	/* The header of the last datagram, and what it was made from (flow.h). */
+	uint64_t flow_dst; /* attachment serial, or as flow_unicast says; 0: no header */
 	uint64_t flow_gids, flow_hops;
+	/* What it stands on: serials of the GIDs, on InfiniBand generations of the ports. */
 	const _Atomic uint32_t *flow_src_valid, *flow_dst_valid;
 	uint32_t flow_src_serial, flow_dst_serial;
+	struct flow_address flow_address;
 	uint32_t flow_device; /* of the source */
 	uint32_t flow_wire;   /* length that flow_header has; 0: none */
 	struct grh_flow flow;
@@ -272,8 +294,10 @@ struct rx {
 	uint32_t epoch; /* +1 after a change of attachments or queue pairs: runs end */
 	uint32_t silent_next;            /* the slot whose silent log is visited next */
 	struct engine_cq *sink;          /* whose poll runs the turn; null: nobody's */
-	struct attachment **attachments; /* [SHM_GROUPS_MAX] */
-	uint32_t attachments_end;        /* entries from here on were never attached to */
+	struct attachment **attachments; /* [SHM_GROUPS_MAX]; those of RoCE */
+	struct alias *aliases;           /* [SHM_GROUPS_MAX]; of all other entries */
+	struct hash named;        /* struct attachment of InfiniBand, by MGID, MLID */
+	uint32_t attachments_end; /* entries from here on were never attached to */
 	uint64_t attachment_serial;
 };
 
@@ -332,31 +356,37 @@ struct tx {
 
 /*
  * Created and destroyed by the caller. The cache is guarded by tx and is true while the
- * generation is the entry's (multicast) or the serial the GID's (unicast); that nobody
- * is there, while no port and no group has changed.
+ * generation is the entry's (multicast) or the serial the GID's (unicast on RoCE); that
+ * nobody is there, and who has a LID, while no port and no group has changed.
  */
 struct engine_ah {
 	uint64_t generation; /* of the entry; 0: look it up */
-	uint64_t hops;       /* hop limit, traffic class and SL, as in the log */
-	uint32_t entry;      /* SHM_NONE: none */
-	uint32_t src_gid;    /* port index << 8 | GID index */
-	uint32_t src_serial; /* of that GID table entry at creation */
+	uint64_t hops;       /* hop limit, traffic class, SL, GRH or not, as in the log */
+	uint64_t gids;       /* as in the log, but for the destination of unicast */
+	const _Atomic uint32_t *src_valid; /* of the source's GID table entry */
+	uint32_t src_serial;               /* what it was at creation */
+	uint32_t entry;                    /* SHM_NONE: none */
 	uint32_t port_index;
 	uint32_t pd;
 	bool multicast;
-	bool looked;         /* unicast: not so before the first look */
+	bool infiniband;
 	bool members;        /* the entry has any */
 	bool incomplete;     /* a member's memory could not be had: try again some time */
 	uint32_t words_used; /* a bit a word of words that is not zero */
-	uint32_t skips;      /* posts since it was incomplete */
 	uint64_t words[SHM_SLOT_WORDS]; /* the processes to ring: members that we know */
 
 	uint64_t groups_generation; /* at which there was no such entry */
-	uint32_t ports_generation;  /* unicast: at which no port had it */
-	uint32_t dst_gid;           /* unicast: as src_gid; SHM_NONE: no port has it */
-	uint32_t dst_serial;        /* of that GID table entry */
+	uint32_t skips;             /* posts since it was incomplete */
+	bool looked;                /* unicast: not so before the first look */
+	uint32_t ports_generation;  /* unicast: at which no port had it, or which one has
+				     * the LID */
+	uint32_t dst_end;           /* unicast: as in the log; SHM_NONE: no port has it */
+	uint32_t dst_serial;        /* RoCE: of that GID table entry */
 	uint32_t dst_device;
+	uint32_t flow_label; /* InfiniBand */
+	uint16_t dlid;       /* InfiniBand */
 	uint8_t dgid[16];
+	_Atomic uint32_t no_source; /* what src_valid points at without a GRH */
 	struct engine *engine;
 };
 static_assert(offsetof(struct engine_ah, words) <= 56,
@@ -474,6 +504,7 @@ struct rx_datagram {
 	uint16_t pkey;
 	uint8_t flags;
 	bool own;
+	struct flow_address address;
 };
 static inline bool rx_still_there(const struct rx_datagram *d)
 {
@@ -510,10 +541,15 @@ static inline uint32_t tx_rest_of(uint32_t length)
 {
 	return length > SHM_LOG_INLINE ? length - SHM_LOG_INLINE : 0;
 }
-static inline uint32_t gid_serial(const struct shm_tables *t, uint32_t ref)
+static inline const _Atomic uint32_t *gid_valid(const struct shm_tables *t, uint32_t end)
 {
-	return atomic_load_explicit(&t->ports[ref >> 8].gids[ref & 0xff].valid,
-				    memory_order_acquire);
+	return &t->ports[shm_log_end_port(end)]
+			.gids[shm_log_end_gid(end) % SHM_GIDS_MAX]
+			.valid;
+}
+static inline uint32_t gid_serial(const struct shm_tables *t, uint32_t end)
+{
+	return atomic_load_explicit(gid_valid(t, end), memory_order_acquire);
 }
 
 /* ah.c: under tx. True: the cache is true; false: it was made true, but tx was dropped
@@ -523,12 +559,12 @@ static inline bool ah_is_true(const struct engine *e, const struct engine_ah *ah
 {
 	const struct shm_tables *t = e->tables;
 
-	if (unlikely(!ah->multicast && ah->dst_gid == SHM_NONE))
+	if (unlikely(!ah->multicast && (ah->infiniband || ah->dst_end == SHM_NONE)))
 		return ah->looked &&
 		       atomic_load_explicit(&t->h.ports_generation,
 					    memory_order_acquire) == ah->ports_generation;
 	if (unlikely(!ah->multicast))
-		return gid_serial(t, ah->dst_gid) == ah->dst_serial;
+		return gid_serial(t, ah->dst_end) == ah->dst_serial;
 	if (unlikely(ah->entry == SHM_NONE))
 		return atomic_load_explicit(&t->h.groups_generation,
 					    memory_order_acquire) ==
@@ -653,6 +689,17 @@ void attachments_fini(struct engine *e);
 void attachments_drop_qp(struct engine_qp *qp);
 struct heard *attachment_heard_slow(struct engine *e, struct attachment *a,
 				    struct sender *s);
+/* Look up to whom a datagram to `entry` that was stamped with the generation goes. */
+struct attachment *alias_look(struct engine *e, uint32_t entry, uint64_t generation);
+static inline struct attachment *alias_find(struct engine *e, uint32_t entry,
+					    uint64_t generation)
+{
+	const struct alias *alias = &e->rx.aliases[entry];
+
+	if (unlikely(alias->epoch != e->rx.epoch || generation > alias->until))
+		return alias_look(e, entry, generation);
+	return likely(generation >= alias->since) ? alias->attachment : NULL;
+}
 
 /* mr.c: under tx or rx. The memory of [addr, addr + length) if `lkey` permits, else null. */
 int mr_init(struct engine *e);

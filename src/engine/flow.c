@@ -13,13 +13,14 @@ struct site_gid {
 	uint32_t type;
 };
 
-static bool gid_read(const struct shm_tables *t, uint32_t ref, struct site_gid *ret)
+static bool gid_read(const struct shm_tables *t, uint32_t end, struct site_gid *ret)
 {
+	uint32_t index = shm_log_end_gid(end);
 	const struct shm_gid_entry *entry;
 
-	if (ref >> 8 >= SHM_PORTS_MAX || (ref & 0xff) >= SHM_GIDS_MAX)
+	if (index >= SHM_GIDS_MAX)
 		return false;
-	entry = &t->ports[ref >> 8].gids[ref & 0xff];
+	entry = &t->ports[shm_log_end_port(end)].gids[index];
 	ret->valid = &entry->valid;
 	ret->serial = atomic_load_explicit(&entry->valid, memory_order_acquire);
 	memcpy(ret->gid, entry->gid, 16);
@@ -30,44 +31,127 @@ static bool gid_read(const struct shm_tables *t, uint32_t ref, struct site_gid *
 }
 
 /* A sender cannot speak for another host (spec/dataplane 8). */
-static bool is_senders(const struct shm_tables *t, const struct sender *s, uint32_t gid)
+static bool is_senders(const struct shm_tables *t, const struct sender *s,
+		       const struct shm_port *port)
 {
-	return t->ports[gid >> 8].node == t->slots[s->slot].node;
+	return port->node == t->slots[s->slot].node;
 }
 
-static void header_make(struct sender *s, const struct site_gid *src,
-			const struct site_gid *dst, uint64_t hops)
+static void stand_on(struct sender *s, const struct site_gid *src,
+		     const struct site_gid *dst)
 {
-	enum grh_kind kind = src->type == SHM_GID_ROCE_V2
-				     ? grh_kind_of_roce_v2(src->gid, dst->gid)
-				     : GRH_IB;
+	s->flow_src_valid = src->valid;
+	s->flow_src_serial = src->serial;
+	if (!dst->valid)
+		return;
+	s->flow_dst_valid = dst->valid;
+	s->flow_dst_serial = dst->serial;
+}
 
-	grh_flow_init(&s->flow, kind, src->gid, dst->gid, (uint8_t)(hops >> 8),
-		      (uint8_t)hops);
-	s->flow_wire = 0;
+/* Source and destination; of a group the latter is its MGID, and stands on nothing. */
+static bool ends_read(const struct shm_tables *t, const struct flow_key *key,
+		      struct site_gid *src, struct site_gid *dst)
+{
+	if (!gid_read(t, shm_log_low(key->gids), src))
+		return false;
+	if (!key->mgid)
+		return gid_read(t, shm_log_high(key->gids), dst);
+	memcpy(dst->gid, key->mgid, 16);
+	dst->valid = NULL;
+	return true;
+}
+
+static bool roce_make(const struct shm_tables *t, struct sender *s,
+		      const struct flow_key *key)
+{
+	struct site_gid src, dst;
+	enum grh_kind kind;
+
+	if (!ends_read(t, key, &src, &dst))
+		return false;
+	kind = src.type == SHM_GID_ROCE_V2 ? grh_kind_of_roce_v2(src.gid, dst.gid)
+					   : GRH_IB;
+	grh_flow_init(&s->flow, kind, src.gid, dst.gid, (uint8_t)(key->hops >> 8),
+		      (uint8_t)key->hops);
+	stand_on(s, &src, &dst);
+	s->flow_address = (struct flow_address){ .wc_flags = IBV_WC_GRH };
+	return true;
+}
+
+/* -- InfiniBand ---------------------------------------------------------------------- */
+
+static bool infiniband_header(const struct shm_tables *t, struct sender *s,
+			      const struct flow_key *key)
+{
+	struct site_gid src, dst;
+
+	if (key->hops & SHM_LOG_NO_GRH) {
+		grh_flow_init_none(&s->flow);
+		return true;
+	}
+	if (!ends_read(t, key, &src, &dst))
+		return false;
+	grh_flow_init(&s->flow, GRH_IB, src.gid, dst.gid, (uint8_t)(key->hops >> 8),
+		      (uint8_t)key->hops);
+	grh_flow_label(&s->flow, key->mgid ? shm_log_high(key->gids) & 0xfffff
+					   : flow_label_of(key->dst));
+	return true;
+}
+
+/* A range of LIDs begins with as many zero bits as it is long. */
+static uint16_t source_lid(const struct shm_port *port, uint32_t end)
+{
+	uint32_t lid = atomic_load_explicit(&port->lid, memory_order_relaxed);
+	uint32_t lmc = atomic_load_explicit(&port->lmc, memory_order_relaxed);
+
+	return (uint16_t)(lid | (shm_log_end_path_bits(end) & ((1u << (lmc & 7)) - 1)));
+}
+
+static struct site_gid port_generation(const struct shm_port *port)
+{
+	return (struct site_gid){
+		.valid = &port->generation,
+		.serial = atomic_load_explicit(&port->generation, memory_order_acquire),
+	};
+}
+
+/* Whatever changes of a port moves its generation, which is read first. */
+static bool infiniband_make(const struct shm_tables *t, struct sender *s,
+			    const struct flow_key *key)
+{
+	uint32_t from = shm_log_low(key->gids), to = shm_log_high(key->gids);
+	const struct shm_port *port = &t->ports[shm_log_end_port(from)];
+	struct site_gid src = port_generation(port), dst = { .valid = NULL };
+
+	if (!key->mgid)
+		dst = port_generation(&t->ports[shm_log_end_port(to)]);
+	if (!infiniband_header(t, s, key))
+		return false;
+	stand_on(s, &src, &dst);
+	s->flow_address = (struct flow_address){
+		.wc_flags = key->hops & SHM_LOG_NO_GRH ? 0 : IBV_WC_GRH,
+		.slid = source_lid(port, from),
+		.sl = (uint8_t)(key->hops >> 16 & 0xf),
+		.dlid_path_bits = key->mgid ? 0 : (uint8_t)shm_log_end_path_bits(to),
+	};
+	return true;
 }
 
 bool flow_make(const struct engine *e, struct sender *s, const struct flow_key *key)
 {
 	const struct shm_tables *t = e->tables;
-	struct site_gid src, dst;
+	const struct shm_port *from = &t->ports[shm_log_end_port(shm_log_low(key->gids))];
+	bool made;
 
 	s->flow_dst = 0;
-	if (!gid_read(t, shm_log_low(key->gids), &src) ||
-	    !is_senders(t, s, shm_log_low(key->gids)))
+	s->flow_wire = 0;
+	if (!is_senders(t, s, from))
 		return false;
-	if (key->mgid)
-		memcpy(dst.gid, key->mgid, 16);
-	else if (!gid_read(t, shm_log_high(key->gids), &dst))
+	made = from->link_layer == SHM_LINK_INFINIBAND ? infiniband_make(t, s, key)
+						       : roce_make(t, s, key);
+	if (!made)
 		return false;
-	header_make(s, &src, &dst, key->hops);
-	s->flow_src_valid = src.valid;
-	s->flow_src_serial = src.serial;
-	if (!key->mgid) {
-		s->flow_dst_valid = dst.valid;
-		s->flow_dst_serial = dst.serial;
-	}
-	s->flow_device = t->ports[shm_log_low(key->gids) >> 8].device;
+	s->flow_device = from->device;
 	s->flow_gids = key->gids;
 	s->flow_hops = key->hops;
 	s->flow_dst = key->dst;

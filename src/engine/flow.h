@@ -8,10 +8,18 @@
 
 #include "engine/engine_priv.h"
 
-#define FLOW_UNICAST (1ull << 63)
+/* What stands for an attachment's serial: the end and the flow label. */
+static inline uint64_t flow_unicast(uint32_t end, uint64_t label)
+{
+	return 1ull << 63 | (label & 0xfffff) << 32 | end;
+}
+static inline uint32_t flow_label_of(uint64_t unicast)
+{
+	return (uint32_t)(unicast >> 32) & 0xfffff;
+}
 
 struct flow_key {
-	uint64_t dst;  /* attachment serial, or FLOW_UNICAST | GID */
+	uint64_t dst;  /* attachment serial, or flow_unicast */
 	uint64_t gids; /* as in the log */
 	uint64_t hops;
 	const uint8_t *mgid; /* null: unicast */

@@ -118,6 +118,7 @@ static inline bool run_take(struct engine *e, struct sender *s,
 		return false;
 	d.imm = shm_log_high(keys);
 	d.src_qpn = shm_log_high(words.numbers) & 0xffffff;
+	d.address = s->flow_address;
 	take_receive(qp);
 	cq->direct_left--;
 	write_completion(cq->direct++, qp, entry->wr_id, &d);

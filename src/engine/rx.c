@@ -63,6 +63,7 @@ static inline bool read_header(struct engine *e, struct sender *s, struct rx_dat
 	d->src_device = s->flow_device;
 	d->pkey = (uint16_t)(shape >> SHM_LOG_PKEY_SHIFT);
 	d->own = s->own;
+	d->address = s->flow_address;
 	return true;
 }
 
@@ -81,20 +82,24 @@ static void count_lost(struct sender *s, struct attachment *a, const struct hear
 			member_drop(&a->members[i], DROP_LAGGED, gap);
 }
 
+/* Ordinals count what the sender sent to an entry: with another one they begin anew. */
 static inline struct heard *hear(struct engine *e, struct sender *s, struct attachment *a,
-				 uint64_t generation, uint32_t ordinal)
+				 uint64_t generation, uint64_t route)
 {
+	const uint32_t entry = shm_log_low(route), ordinal = shm_log_high(route);
 	struct heard *h = likely(s->index < a->heard_count)
 				  ? &a->heard[s->index]
 				  : attachment_heard_slow(e, a, s);
 
 	if (unlikely(!h))
 		return NULL;
-	if (unlikely(ordinal != h->ordinal + 1) && h->serial == s->serial)
+	if (unlikely(ordinal != h->ordinal + 1) && h->serial == s->serial &&
+	    h->entry == entry)
 		count_lost(s, a, h, ordinal - h->ordinal - 1);
 	h->generation = generation;
 	h->ordinal = ordinal;
 	h->serial = s->serial;
+	h->entry = entry;
 	return h;
 }
 
@@ -142,16 +147,18 @@ static inline bool rx_multicast(struct engine *e, struct sender *s, struct rx_da
 
 	if (unlikely(shm_log_low(route) >= SHM_GROUPS_MAX))
 		return true;
+	d->generation = read_word(&d->slot->generation);
 	a = e->rx.attachments[shm_log_low(route)];
+	if (unlikely(!a))
+		a = alias_find(e, shm_log_low(route), d->generation);
 	if (!a)
 		return true; /* not for us */
 	key.dst = a->serial;
 	key.mgid = a->mgid;
-	d->generation = read_word(&d->slot->generation);
 	sound = read_header(e, s, d, shape, &key);
 	if (unlikely(!rx_still_there(d)))
 		return false;
-	h = hear(e, s, a, d->generation, shm_log_high(route));
+	h = hear(e, s, a, d->generation, route);
 	if (unlikely(!sound))
 		engine_drop(e, DROP_BAD_HEADER, 1);
 	else if (deliver_to_all(a, d, shm_log_low(numbers)) && h)
@@ -171,10 +178,11 @@ static void hear_unicast(struct engine *e, struct sender *s, uint32_t ordinal)
 	}
 }
 
-static void deliver_unicast(struct engine *e, const struct rx_datagram *d,
-			    uint32_t dst_gid, uint32_t dst_qpn)
+static void deliver_unicast(struct engine *e, const struct rx_datagram *d, uint32_t end,
+			    uint32_t dst_qpn)
 {
-	struct engine_qp *qp = qp_find(e, e->tables->ports[dst_gid >> 8].device, dst_qpn);
+	uint32_t device = e->tables->ports[shm_log_end_port(end)].device;
+	struct engine_qp *qp = qp_find(e, device, dst_qpn);
 	enum drop_reason reason;
 
 	if (!qp) {
@@ -192,8 +200,9 @@ static __attribute__((noinline)) bool rx_unicast(struct engine *e, struct sender
 {
 	uint64_t route = read_word(&d->slot->route);
 	uint32_t dst_qpn = shm_log_low(read_word(&d->slot->numbers));
-	uint32_t dst_gid = shm_log_high(read_word(&d->slot->gids));
-	struct flow_key key = { .dst = FLOW_UNICAST | dst_gid };
+	uint32_t end = shm_log_high(read_word(&d->slot->gids));
+	uint64_t label = read_word(&d->slot->generation);
+	struct flow_key key = { .dst = flow_unicast(end, label) };
 	bool sound;
 
 	if (shm_log_low(route) != e->slot)
@@ -203,7 +212,7 @@ static __attribute__((noinline)) bool rx_unicast(struct engine *e, struct sender
 		return false;
 	hear_unicast(e, s, shm_log_high(route));
 	if (sound)
-		deliver_unicast(e, d, dst_gid, dst_qpn);
+		deliver_unicast(e, d, end, dst_qpn);
 	else
 		engine_drop(e, DROP_BAD_HEADER, 1);
 	return true;

@@ -121,16 +121,16 @@ static inline uint32_t port_mtu(const struct engine_qp *qp)
 								       : ENGINE_MTU_MAX;
 }
 
-/* What must be for a datagram to leave the port; states other than down are not a
- * sender's business. */
+/* What must be for a datagram to leave the port. */
 static enum drop_reason check_port(const struct engine *e, const struct engine_ah *ah)
 {
 	const struct shm_port *port = &e->tables->ports[ah->port_index];
 
-	if (unlikely(atomic_load_explicit(&port->state, memory_order_relaxed) ==
-		     IBV_PORT_DOWN))
+	if (unlikely(atomic_load_explicit(&port->state, memory_order_relaxed) !=
+		     IBV_PORT_ACTIVE))
 		return DROP_PORT_DOWN;
-	if (unlikely(gid_serial(e->tables, ah->src_gid) != ah->src_serial))
+	if (unlikely(atomic_load_explicit(ah->src_valid, memory_order_acquire) !=
+		     ah->src_serial))
 		return DROP_NO_SOURCE;
 	return DROP_NONE;
 }
@@ -160,18 +160,26 @@ static enum drop_reason nobody(const struct engine *e, const struct engine_ah *a
 
 /* Where a datagram goes, in the words of the log. */
 struct target {
-	uint64_t generation;
-	uint32_t entry; /* group entry, or receiving slot */
-	uint32_t dst_gid;
+	uint64_t generation; /* unicast: the flow label */
+	uint32_t entry;      /* group entry, or receiving slot */
+	uint32_t dst_end;    /* unicast */
 	uint8_t flags;
 };
+
+/* Nobody is reached by that MLID: by another one? */
+static enum drop_reason no_entry(const struct engine *e, const struct engine_ah *ah)
+{
+	if (ah->infiniband && shm_group_exists(e->tables, ah->port_index, ah->dgid))
+		return DROP_MLID;
+	return nobody(e, ah, DROP_NO_GROUP);
+}
 
 /* The reason not to send, or DROP_NONE. */
 static enum drop_reason route_multicast(struct engine *e, const struct engine_ah *ah,
 					struct target *to)
 {
 	if (unlikely(ah->entry == SHM_NONE))
-		return nobody(e, ah, DROP_NO_GROUP);
+		return no_entry(e, ah);
 	if (unlikely(!ah->members))
 		return nobody(e, ah, DROP_NO_MEMBER);
 	*to = (struct target){ .generation = ah->generation, .entry = ah->entry };
@@ -183,15 +191,16 @@ static enum drop_reason route_unicast(struct engine *e, const struct engine_ah *
 {
 	uint32_t slot;
 
-	if (ah->dst_gid == SHM_NONE)
+	if (ah->dst_end == SHM_NONE)
 		return nobody(e, ah, DROP_NO_ROUTE);
 	if (qpn == MULTICAST_QPN)
 		return DROP_NO_QP;
 	slot = shm_qp_find(e->tables, ah->dst_device, qpn);
 	if (slot == SHM_NONE)
 		return DROP_NO_QP;
-	*to = (struct target){ .entry = slot,
-			       .dst_gid = ah->dst_gid,
+	*to = (struct target){ .generation = ah->flow_label,
+			       .entry = slot,
+			       .dst_end = ah->dst_end,
 			       .flags = SHM_LOG_UNICAST };
 	return DROP_NONE;
 }
@@ -227,7 +236,7 @@ static inline void describe(struct tx_datagram *d, const struct engine_qp *qp,
 	d->generation = to->generation;
 	d->numbers = shm_log_pair(wr->wr.ud.remote_qpn & 0xffffff, qp->config.qpn);
 	d->keys = shm_log_pair(qkey, wr->imm_data);
-	d->gids = shm_log_pair(ah->src_gid, to->dst_gid);
+	d->gids = ah->gids | (uint64_t)to->dst_end << 32;
 	d->shape = d->length | (uint64_t)qp_pkey(qp) << SHM_LOG_PKEY_SHIFT |
 		   flags << SHM_LOG_FLAGS_SHIFT | ah->hops << SHM_LOG_HOPS_SHIFT;
 }

@@ -26,7 +26,10 @@ int senders_init(struct engine *e)
 {
 	e->rx.senders = calloc(SHM_SLOTS_MAX, sizeof(*e->rx.senders));
 	e->rx.attachments = calloc(SHM_GROUPS_MAX, sizeof(*e->rx.attachments));
-	return e->rx.senders && e->rx.attachments ? 0 : -ENOMEM;
+	e->rx.aliases = calloc(SHM_GROUPS_MAX, sizeof(*e->rx.aliases));
+	if (!e->rx.senders || !e->rx.attachments || !e->rx.aliases)
+		return -ENOMEM;
+	return hash_init(&e->rx.named);
 }
 
 static void sender_free(struct sender *s)
@@ -50,6 +53,8 @@ void senders_fini(struct engine *e)
 	}
 	free(e->rx.senders);
 	free(e->rx.attachments);
+	free(e->rx.aliases);
+	hash_fini(&e->rx.named);
 }
 
 bool sender_has_news(const struct sender *s)

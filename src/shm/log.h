@@ -52,6 +52,7 @@ static inline uint32_t shm_log_high(uint64_t pair)
 #define SHM_LOG_PKEY_SHIFT  16
 #define SHM_LOG_FLAGS_SHIFT 32
 #define SHM_LOG_HOPS_SHIFT  40 /* hop limit, and behind it traffic class and SL */
+#define SHM_LOG_NO_GRH      (1ull << 20) /* in the hops: InfiniBand, without a GRH */
 static inline uint64_t shm_log_hops(uint8_t hop_limit, uint8_t traffic_class, uint8_t sl)
 {
 	return hop_limit | (uint64_t)traffic_class << 8 | (uint64_t)sl << 16;
@@ -66,13 +67,36 @@ static inline uint64_t shm_log_hops(uint8_t hop_limit, uint8_t traffic_class, ui
  *            slot of the receiving process  `entry`, from 1; wraps
  *   numbers  destination QP number          source QP number
  *   keys     Q_Key                          immediate data, as on the wire
- *   gids     source: port << 8 | GID index  destination, the same; 0: multicast
+ *   gids     source, as an end               destination, the same; multicast: flow
+ *                                            label, 0 on RoCE
  *   shape    0 .. 15 payload bytes, 16 .. 31 P_Key, 32 .. 39 enum shm_log_flags,
- *            40 .. 47 hop limit, 48 .. 55 traffic class, 56 .. 63 SL
+ *            40 .. 47 hop limit, 48 .. 55 traffic class, 56 .. 59 SL, 60 no GRH
+ *
+ * An end: 0 .. 7 GID index, 8 .. 17 port, 18 .. 24 path bits of the LID (InfiniBand). Of a
+ * datagram without GRH the GID indices do not count.
  */
+static inline uint32_t shm_log_end(uint32_t port, uint32_t gid_index, uint32_t path_bits)
+{
+	return gid_index | port << 8 | path_bits << 18;
+}
+static inline uint32_t shm_log_end_gid(uint32_t end)
+{
+	return end & 0xff;
+}
+static inline uint32_t shm_log_end_port(uint32_t end)
+{
+	return end >> 8 & (SHM_PORTS_MAX - 1);
+}
+static inline uint32_t shm_log_end_path_bits(uint32_t end)
+{
+	return end >> 18 & 0x7f;
+}
+static_assert(SHM_PORTS_MAX == 1u << 10, "the bits of a port in an end");
+
 struct shm_log_slot {
 	_Atomic uint64_t sequence;
-	_Atomic uint64_t generation; /* of the group entry, as the sender saw it */
+	_Atomic uint64_t generation; /* of the group entry, as the sender saw it; unicast:
+				      * the flow label */
 	_Atomic uint64_t payload_at;
 	_Atomic uint64_t route;
 	_Atomic uint64_t numbers;

@@ -38,6 +38,18 @@ void grh_flow_init(struct grh_flow *flow, enum grh_kind kind, const uint8_t sgid
 		flow->bytes[6] = NEXT_HEADER_IB_TRANSPORT;
 }
 
+void grh_flow_init_none(struct grh_flow *flow)
+{
+	*flow = (struct grh_flow){ .kind = GRH_NONE };
+}
+
+void grh_flow_label(struct grh_flow *flow, uint32_t label)
+{
+	flow->bytes[1] = (uint8_t)((flow->bytes[1] & 0xf0) | (label >> 16 & 0x0f));
+	flow->bytes[2] = (uint8_t)(label >> 8);
+	flow->bytes[3] = (uint8_t)label;
+}
+
 enum grh_kind grh_kind_of_roce_v2(const uint8_t sgid[16], const uint8_t dgid[16])
 {
 	return gid_is_v4_mapped(sgid) && gid_is_v4_mapped(dgid) ? GRH_IPV4 : GRH_IPV6;

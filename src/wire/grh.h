@@ -23,6 +23,7 @@ enum grh_kind {
 	GRH_IB,   /* InfiniBand, and RoCE v1 */
 	GRH_IPV4, /* RoCE v2, both GIDs v4-mapped; bytes 0..19 are zero */
 	GRH_IPV6, /* RoCE v2 */
+	GRH_NONE, /* InfiniBand without one: all 40 bytes are zero */
 };
 
 struct grh_flow {
@@ -33,6 +34,11 @@ struct grh_flow {
 
 void grh_flow_init(struct grh_flow *flow, enum grh_kind kind, const uint8_t sgid[16],
 		   const uint8_t dgid[16], uint8_t traffic_class, uint8_t hop_limit);
+
+/* Of GRH_NONE. */
+void grh_flow_init_none(struct grh_flow *flow);
+/* Put in the 20 bits, of GRH_IB. */
+void grh_flow_label(struct grh_flow *flow, uint32_t label);
 
 /* IPv4 where both GIDs are v4-mapped, else IPv6. */
 enum grh_kind grh_kind_of_roce_v2(const uint8_t sgid[16], const uint8_t dgid[16]);
@@ -54,6 +60,8 @@ static inline void grh_write(uint8_t out[GRH_BYTES], const struct grh_flow *flow
 	if (flow->kind != GRH_IB)
 		length += UDP_HEADER_BYTES;
 	memcpy(out, flow->bytes, GRH_BYTES);
+	if (flow->kind == GRH_NONE)
+		return;
 	if (flow->kind == GRH_IPV4) {
 		uint16_t check;
 

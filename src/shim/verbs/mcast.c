@@ -10,7 +10,8 @@
 #include "context.h"
 #include "qp.h"
 
-/* Known while verbcastd has it; several LIDs of a GID share an entry. */
+/* Known while verbcastd has it; on RoCE several LIDs of a GID share an entry, on
+ * InfiniBand a GID has one LID. */
 struct attachment {
 	struct hash_node node; /* in qp->attachments by GID, guarded by qp->lock */
 	uint8_t gid[16];
@@ -67,6 +68,24 @@ static struct uapi_mcast request(const struct ibv_qp *qp, const union ibv_gid *g
 	return m;
 }
 
+/* On InfiniBand no entry is the group's: it is known by its name. */
+static int engine_attach(struct verbs_qp *qp, const struct uapi_mcast *m,
+			 const struct uapi_attach_reply *rep)
+{
+	if (rep->entry == SHM_NONE)
+		return engine_qp_attach_group(qp->engine, m->gid, m->lid, rep->generation,
+					      rep->counters);
+	return engine_qp_attach(qp->engine, rep->entry, rep->generation, rep->counters);
+}
+
+static void engine_detach(struct verbs_qp *qp, const struct attachment *a)
+{
+	if (a->entry == SHM_NONE)
+		engine_qp_detach_group(qp->engine, a->gid, a->lid);
+	else
+		engine_qp_detach(qp->engine, a->entry);
+}
+
 static int attach_locked(struct verbs_qp *qp, const struct uapi_mcast *m)
 {
 	struct uapi_attach_reply rep;
@@ -81,7 +100,7 @@ static int attach_locked(struct verbs_qp *qp, const struct uapi_mcast *m)
 		goto free_attachment;
 	a->entry = rep.entry;
 	if (!find_locked(qp, m->gid, 0, true)) {
-		r = engine_qp_attach(qp->engine, rep.entry, rep.generation, rep.counters);
+		r = engine_attach(qp, m, &rep);
 		if (r < 0)
 			goto detach;
 	}
@@ -105,7 +124,7 @@ static int detach_locked(struct verbs_qp *qp, const struct uapi_mcast *m)
 		return -EINVAL;
 	hash_remove(&qp->attachments, &a->node);
 	if (!find_locked(qp, m->gid, 0, true))
-		engine_qp_detach(qp->engine, a->entry);
+		engine_detach(qp, a);
 	free(a);
 	return process_rpc(qp->process, UAPI_DETACH_MCAST, m, sizeof(*m), NULL, 0);
 }

@@ -347,7 +347,7 @@ struct uapi_mcast {
 };
 
 struct uapi_attach_reply {
-	uint32_t entry;    /* in shm_tables.groups */
+	uint32_t entry;    /* in shm_tables.groups; UINT32_MAX: many, by (GID, LID) */
 	uint32_t counters; /* index in shm_counters.members */
 	uint64_t generation;
 	uint32_t again; /* 1: this pair was attached already, nothing new */
