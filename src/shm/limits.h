@@ -7,13 +7,15 @@
 #ifndef SHM_LIMITS_H
 #define SHM_LIMITS_H
 
-#define SHM_SLOTS_MAX       1024u /* processes of a site, dying ones included */
-#define SHM_SLOT_WORDS      (SHM_SLOTS_MAX / 64u)
-#define SHM_PORTS_MAX       1024u   /* ports of a site, all nodes together */
-#define SHM_GIDS_MAX        32u     /* GID table entries of a port */
-#define SHM_PKEYS_MAX       32u     /* P_Key table entries of a port */
-#define SHM_LID_WORDS       768u    /* a bit a unicast LID, 0 .. 0xbfff */
-#define SHM_GROUPS_MAX      131072u /* compiled (ingress port, MGID) entries */
+#define SHM_SLOTS_MAX  1024u /* processes of a site, dying ones included */
+#define SHM_SLOT_WORDS (SHM_SLOTS_MAX / 64u)
+#define SHM_PORTS_MAX  1024u   /* ports of a site, all nodes together */
+#define SHM_GIDS_MAX   32u     /* GID table entries of a port */
+#define SHM_PKEYS_MAX  32u     /* P_Key table entries of a port */
+#define SHM_LID_WORDS  768u    /* a bit a unicast LID, 0 .. 0xbfff */
+#define SHM_GROUPS_MAX 131072u /* compiled (ingress port, MGID) entries */
+#define SHM_GROUPS_RESTING \
+	1024u /* entries given up that rest before they are used again */
 #define SHM_GROUP_BUCKETS   262144u
 #define SHM_QPS_MAX         65536u
 #define SHM_QP_BUCKETS      131072u

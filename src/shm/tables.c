@@ -284,19 +284,21 @@ static void chains_end(struct shm_tables *t)
 				  memory_order_release); /* T4 */
 }
 
-/* Take the entry that has been free for longest, or one that was never used. */
+/* Take the entry that has been free for longest, or one that was never used: the former
+ * rest for a while, since what is stamped with them may be on its way. */
 static uint32_t group_alloc(struct shm_tables *t)
 {
+	bool unused = t->h.groups_used < SHM_GROUPS_MAX;
 	uint32_t entry;
 
-	if (t->h.groups_free) {
-		entry = t->h.groups_free - 1;
-		t->h.groups_free = t->groups[entry].free_next;
-		return entry;
-	}
-	if (t->h.groups_used == SHM_GROUPS_MAX)
+	if (unused && t->h.groups_free_count <= SHM_GROUPS_RESTING)
+		return t->h.groups_used++;
+	if (!t->h.groups_free)
 		return SHM_NONE;
-	return t->h.groups_used++;
+	entry = t->h.groups_free - 1;
+	t->h.groups_free = t->groups[entry].free_next;
+	t->h.groups_free_count--;
+	return entry;
 }
 
 static void group_free(struct shm_tables *t, uint32_t entry)
@@ -307,6 +309,7 @@ static void group_free(struct shm_tables *t, uint32_t entry)
 	else
 		t->h.groups_free = entry + 1;
 	t->h.groups_free_last = entry + 1;
+	t->h.groups_free_count++;
 }
 
 static uint64_t group_next_generation(struct shm_tables *t, struct shm_group *g)

@@ -163,7 +163,7 @@ struct shm_tables_header {
 					      * process knows of the list is true while it
 					      * stays the same */
 	uint32_t groups_free_last;           /* writer's: the last free entry + 1 */
-	uint32_t reserved;
+	uint32_t groups_free_count;          /* writer's */
 	uint64_t generation; /* writer's: the youngest of all group entries */
 };
 static_assert(sizeof(struct shm_tables_header) <= 4096, "shm layout");

@@ -190,6 +190,10 @@ static void a_reused_entry_does_not_deliver_another_groups_datagrams(void **stat
 	expect_one(&receiver);
 	world_detach(&receiver, 1, true);
 	shm_group_unlink(world.tables, entry);
+	/* It rests first. */
+	for (unsigned int i = 0; i <= SHM_GROUPS_RESTING; i++)
+		if (world_group(&world, 2) != entry)
+			shm_group_unlink(world.tables, world_group(&world, 2));
 	assert_int_equal(world_group(&world, 2), entry);
 	world_attach(&receiver, 2);
 	world_send(&sender, &ah, 16);
