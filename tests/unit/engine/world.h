@@ -57,7 +57,7 @@ struct world_qp {
 	struct world_process *process;
 	struct engine_cq *send_cq, *recv_cq;
 	struct engine_qp *qp;
-	uint32_t qpn, member; /* counter block of the last attachment */
+	uint32_t device, qpn, member; /* counter block of the last attachment */
 	uint32_t counters, lkey;
 	uint32_t depth, posted;
 	uint8_t *memory; /* depth receive buffers, then one send buffer */
@@ -328,8 +328,9 @@ struct world_qp_options {
 	uint32_t send_depth;
 };
 
-static inline void world_qp_create(struct world_qp *q, struct world_process *p,
-				   struct world_qp_options o)
+/* `device` is also the index of its port. */
+static inline void world_qp_create_on(struct world_qp *q, struct world_process *p,
+				      uint32_t device, struct world_qp_options o)
 {
 	struct engine *e = p->engine;
 	size_t bytes = (size_t)(o.depth + 1) * WORLD_STRIDE;
@@ -337,6 +338,7 @@ static inline void world_qp_create(struct world_qp *q, struct world_process *p,
 	memset(q, 0, sizeof(*q));
 	q->process = p;
 	q->depth = o.depth;
+	q->device = device;
 	q->qpn = p->world->next_qpn++;
 	q->memory = aligned_alloc(64, bytes);
 	assert_non_null(q->memory);
@@ -354,6 +356,7 @@ static inline void world_qp_create(struct world_qp *q, struct world_process *p,
 	const struct engine_qp_config config = {
 		.qpn = q->qpn,
 		.type = IBV_QPT_UD,
+		.device = device,
 		.pd = WORLD_PD,
 		.send_cq = o.cq ? o.cq : q->send_cq,
 		.recv_cq = o.cq ? o.cq : q->recv_cq,
@@ -371,15 +374,22 @@ static inline void world_qp_create(struct world_qp *q, struct world_process *p,
 	};
 	assert_int_equal(engine_qp_create(e, &config, &q->qp), 0);
 	if (!p->world->reads_only)
-		assert_int_equal(shm_qp_link(p->world->tables, 0, q->qpn, p->slot), 0);
+		assert_int_equal(shm_qp_link(p->world->tables, device, q->qpn, p->slot),
+				 0);
 	world_state(q, IBV_QPS_INIT);
 	world_state(q, IBV_QPS_RTR);
 	world_state(q, IBV_QPS_RTS);
 }
 
+static inline void world_qp_create(struct world_qp *q, struct world_process *p,
+				   struct world_qp_options o)
+{
+	world_qp_create_on(q, p, 0, o);
+}
+
 static inline void world_qp_destroy(struct world_qp *q)
 {
-	shm_qp_unlink(q->process->world->tables, 0, q->qpn);
+	shm_qp_unlink(q->process->world->tables, q->device, q->qpn);
 	engine_qp_destroy(q->qp);
 	engine_cq_destroy(q->send_cq);
 	engine_cq_destroy(q->recv_cq);
