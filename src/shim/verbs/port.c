@@ -11,11 +11,6 @@
 
 /* Of a port of this software device, whatever carries it. */
 #define MAX_MESSAGE_BYTES 0x800000u
-#define PHYS_LINK_UP      5
-#define PHYS_DISABLED     3
-#define WIDTH_4X          2
-#define SPEED_EDR         32 /* 25 Gb/s a lane */
-#define MAX_VL_0          1
 
 const struct shm_port *port_find(const struct ibv_context *context, uint32_t port_num)
 {
@@ -54,30 +49,50 @@ bool port_gid(const struct shm_port *port, uint32_t index, struct shm_gid_entry 
 	return true;
 }
 
-static unsigned int pkey_table_length(const struct ibv_context *context)
+static uint32_t load(const _Atomic uint32_t *word)
 {
-	uint32_t n = context_of(context)->device->attr.max_pkeys;
+	return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+/* Lengths are verbcastd's word, and checked all the same. */
+static uint32_t pkey_table_length(const struct shm_port *port)
+{
+	uint32_t n = load(&port->pkey_count);
 
 	return n < SHM_PKEYS_MAX ? n : SHM_PKEYS_MAX;
 }
 
-static void fill(const struct ibv_context *context, const struct shm_port *port,
-		 struct ibv_port_attr *a)
+static uint32_t gid_table_length(const struct shm_port *port)
+{
+	uint32_t n = load(&port->gid_count);
+
+	return n < SHM_GIDS_MAX ? n : SHM_GIDS_MAX;
+}
+
+/* The state first: what an active port is active with was there before. */
+static void fill(const struct shm_port *port, struct ibv_port_attr *a)
 {
 	bool ethernet = port->link_layer == SHM_LINK_ETHERNET;
 
-	a->state = atomic_load_explicit(&port->state, memory_order_relaxed);
-	a->max_mtu = IBV_MTU_4096;
-	a->active_mtu = atomic_load_explicit(&port->active_mtu, memory_order_relaxed);
-	a->gid_tbl_len = SHM_GIDS_MAX;
-	a->port_cap_flags = IBV_PORT_CM_SUP | (ethernet ? IBV_PORT_IP_BASED_GIDS : 0);
+	a->state = atomic_load_explicit(&port->state, memory_order_acquire);
+	a->max_mtu = load(&port->max_mtu);
+	a->active_mtu = load(&port->active_mtu);
+	a->gid_tbl_len = (int)gid_table_length(port);
+	a->port_cap_flags = load(&port->cap_mask);
 	a->max_msg_sz = MAX_MESSAGE_BYTES;
-	a->pkey_tbl_len = pkey_table_length(context);
-	a->lid = atomic_load_explicit(&port->lid, memory_order_relaxed);
-	a->max_vl_num = MAX_VL_0;
-	a->active_width = WIDTH_4X;
-	a->active_speed = SPEED_EDR;
-	a->phys_state = a->state == IBV_PORT_ACTIVE ? PHYS_LINK_UP : PHYS_DISABLED;
+	a->bad_pkey_cntr = load(&port->pkey_violations);
+	a->qkey_viol_cntr = load(&port->qkey_violations);
+	a->pkey_tbl_len = pkey_table_length(port);
+	a->lid = load(&port->lid);
+	a->sm_lid = load(&port->sm_lid);
+	a->lmc = load(&port->lmc);
+	a->max_vl_num = load(&port->max_vl_num);
+	a->sm_sl = load(&port->sm_sl);
+	a->subnet_timeout = load(&port->subnet_timeout);
+	a->init_type_reply = load(&port->init_type_reply);
+	a->active_width = load(&port->active_width);
+	a->active_speed = load(&port->active_speed);
+	a->phys_state = load(&port->phys_state);
 	a->link_layer = ethernet ? IBV_LINK_LAYER_ETHERNET : IBV_LINK_LAYER_INFINIBAND;
 	a->flags = ethernet ? IBV_QPF_GRH_REQUIRED : 0;
 }
@@ -95,7 +110,7 @@ int port_query(struct ibv_context *context, uint8_t port_num, struct ibv_port_at
 		return EIO;
 	if (!port)
 		return EINVAL;
-	fill(context, port, &full);
+	fill(port, &full);
 	/* A newer header's struct is longer: what we do not know of is zero. */
 	memset(attr, 0, length);
 	memcpy(attr, &full, length < sizeof(full) ? length : sizeof(full));
@@ -118,7 +133,7 @@ VC_EXPORT int ibv_query_gid(struct ibv_context *context, uint8_t port_num, int i
 	const struct shm_port *port = port_find(context, port_num);
 	struct shm_gid_entry e;
 
-	if (!port || index < 0 || index >= (int)SHM_GIDS_MAX)
+	if (!port || index < 0 || index >= (int)gid_table_length(port))
 		return minus_errno(-no_port(context));
 	memset(gid, 0, sizeof(*gid));
 	if (port_gid(port, index, &e))
@@ -156,7 +171,7 @@ VC_EXPORT int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port_num,
 	struct ibv_gid_entry full;
 	struct shm_gid_entry e;
 
-	if (flags || !port || gid_index >= SHM_GIDS_MAX)
+	if (flags || !port || gid_index >= gid_table_length(port))
 		return EINVAL;
 	if (!port_gid(port, gid_index, &e))
 		return ENODATA;
@@ -196,7 +211,7 @@ VC_EXPORT int ibv_query_gid_type(struct ibv_context *context, uint8_t port_num,
 	const struct shm_port *port = port_find(context, port_num);
 	struct shm_gid_entry e;
 
-	if (!port || index >= SHM_GIDS_MAX)
+	if (!port || index >= gid_table_length(port))
 		return minus_errno(-no_port(context));
 	*type = port_gid(port, index, &e) && e.type == SHM_GID_ROCE_V2;
 	return 0;
@@ -207,7 +222,7 @@ VC_EXPORT int ibv_query_pkey(struct ibv_context *context, uint8_t port_num, int 
 {
 	const struct shm_port *port = port_find(context, port_num);
 
-	if (!port || index < 0 || index >= (int)pkey_table_length(context))
+	if (!port || index < 0 || index >= (int)pkey_table_length(port))
 		return minus_errno(-no_port(context));
 	*pkey = htons(atomic_load_explicit(&port->pkeys[index], memory_order_relaxed));
 	return 0;

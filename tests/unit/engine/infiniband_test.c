@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// ctest: LABELS threads
 /*
  * InfiniBand ports: groups to which entries lead that come and go, LIDs, headers with and
  * without GRH, P_Keys, and what a port must be to send.
@@ -6,6 +7,8 @@
  * Three nodes with a port each, LIDs 0x10, 0x20 (of four, by LMC 2) and 0x30; a process on
  * each, one more on the first. What the HCA would compile is done by calls here.
  */
+#include <sched.h>
+
 #include "world.h"
 
 #include "wire/grh.h"
@@ -601,6 +604,81 @@ static void a_source_gid_counts_with_a_grh_only(void **state)
 	world_qp_destroy(&receiver);
 }
 
+/* -- entries that change under traffic -------------------------------------------------- */
+
+/* How far each of the three is: who changes entries runs no farther ahead of the receiver
+ * than entries rest. */
+static struct {
+	_Atomic uint32_t sent, received, changes;
+	_Atomic bool over;
+	struct engine_verbs_ah ah;
+	struct world_qp other;
+} race;
+
+#define RACE_WINDOW 32u
+
+static void *send_all(void *arg)
+{
+	uint32_t count = harness_count(20000, 2000000);
+
+	for (uint32_t i = 0; i < count; i++) {
+		while (i - atomic_load(&race.received) >= RACE_WINDOW)
+			sched_yield();
+		send_to(&race.ah, 0xffffff, i);
+		atomic_store(&race.sent, i + 1);
+	}
+	return NULL;
+}
+
+static void *change_all(void *arg)
+{
+	uint32_t n = 0;
+
+	while (!atomic_load(&race.over)) {
+		if (n > 8 * atomic_load(&race.received) + 8) {
+			sched_yield();
+			continue;
+		}
+		lead(0, &race.other);
+		lead_no_more(0, &race.other);
+		atomic_store(&race.changes, ++n);
+	}
+	return NULL;
+}
+
+static void who_stays_hears_all_while_entries_are_replaced(void **state)
+{
+	uint32_t count = harness_count(20000, 2000000), next = 0;
+	pthread_t sending, changing;
+
+	memset(&race, 0, sizeof(race));
+	receive_on(there, 1, 0);
+	open_qp(&race.other, far, 2, 0);
+	attach(&receiver, 1, 0);
+	attach(&race.other, 2, SHM_NONE);
+	ah_of(here, 0, group_attr(MLID), &race.ah);
+	pthread_create(&sending, NULL, send_all, NULL);
+	pthread_create(&changing, NULL, change_all, NULL);
+	while (next < count) {
+		struct ibv_wc wc[16];
+		int n = world_poll(&receiver, 16, wc);
+
+		for (int i = 0; i < n; i++, next++)
+			assert_true(world_filled(
+				world_buffer(&receiver, wc[i].wr_id) + 40, next, 32));
+		assert_int_equal(world_post_recv(&receiver, (uint32_t)n), 0);
+		atomic_store(&race.received, next);
+		assert_int_equal(world_dropped_any(&receiver), 0);
+	}
+	atomic_store(&race.over, true);
+	pthread_join(sending, NULL);
+	pthread_join(changing, NULL);
+	assert_true(atomic_load(&race.changes) > 100);
+	engine_ah_destroy(race.ah.engine);
+	world_qp_destroy(&race.other);
+	world_qp_destroy(&receiver);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -623,6 +701,7 @@ int main(void)
 		T(only_an_active_port_sends),
 		T(a_handle_must_be_sound),
 		T(a_source_gid_counts_with_a_grh_only),
+		T(who_stays_hears_all_while_entries_are_replaced),
 	};
 
 	return harness_run(tests);

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The path's answers on fabrics of several shapes with tables of all sorts: they are what
+ * the fabric's walk says, and what a walk says that knows the tables and links alone.
+ */
+#include <errno.h>
+
+#include "unit/fabric_net/world.h"
+
+#include "path/fabric/fabric_path.h"
+
+#define HOSTS_MAX   24u
+#define MLIDS       3u
+#define FIRST_PLACE 5u /* of host 0; the others' follow, with gaps */
+
+static struct world world;
+static struct seat seat;
+static struct path_fabric *pf;
+static const struct path *path;
+static uint32_t hosts[HOSTS_MAX]; /* nodes */
+static uint32_t host_count;
+static unsigned int follows, follow_again;
+
+static uint32_t place_of(uint32_t host)
+{
+	return FIRST_PLACE + 3 * host;
+}
+
+static bool follow(void *arg)
+{
+	follows++;
+	return follow_again && follow_again--;
+}
+
+static const struct path_fabric_port_ops seat_ops = { seat_receive, seat_changed };
+static const struct path_fabric_port_ops no_ops;
+
+static void begin(struct topology *t)
+{
+	struct path_fabric_config config = { .timers = &world.timers, .follow = follow };
+
+	world_begin(&world, t);
+	config.fabric = world.fabric;
+	assert_int_equal(path_fabric_create(&config, &pf), 0);
+	path = path_fabric_path(pf);
+	host_count = 0;
+	for (uint32_t n = 0; n < t->count && host_count < HOSTS_MAX; n++)
+		if (!t->nodes[n].is_switch)
+			hosts[host_count++] = n;
+	memset(&seat, 0, sizeof(seat));
+	seat.world = &world;
+	seat.port = fabric_hca_port(world.fabric, 0);
+	seat.next_tid = 1;
+	for (uint32_t h = 0; h < host_count; h++)
+		assert_int_equal(path_fabric_bind(pf, place_of(h),
+						  fabric_hca_port(world.fabric, h),
+						  h ? &no_ops : &seat_ops, &seat),
+				 0);
+	world_configure(&world, &seat, hosts[0]);
+	world_run(&world);
+	follows = 0;
+}
+
+static void end(void)
+{
+	path_fabric_destroy(pf);
+	world_end(&world);
+}
+
+/* -- multicast against two other walks ---------------------------------------------------- */
+
+static bool reached[HOSTS_MAX];
+
+static void by_the_fabric(void *arg, struct fabric_port *port)
+{
+	for (uint32_t h = 0; h < host_count; h++)
+		if (fabric_hca_port(world.fabric, h) == port)
+			reached[h] = true;
+}
+
+static uint32_t host_of(uint32_t node)
+{
+	for (uint32_t h = 0; h < host_count; h++)
+		if (hosts[h] == node)
+			return h;
+	return HOSTS_MAX;
+}
+
+/* A copy comes into the switch by that port. */
+static bool came[WORLD_NODES][64];
+
+static void hop(uint32_t node, unsigned int in, uint16_t mlid)
+{
+	const struct topology_node *n = &world.topology->nodes[node];
+
+	if (!n->is_switch) {
+		if (host_of(node) < HOSTS_MAX)
+			reached[host_of(node)] = true;
+		return;
+	}
+	if (came[node][in])
+		return;
+	came[node][in] = true;
+	for (unsigned int out = 1; out <= n->ports; out++)
+		if (out != in && n->links[out].node != UINT32_MAX &&
+		    fabric_mft_has(world.fabric, node, mlid, out))
+			hop(n->links[out].node, n->links[out].port, mlid);
+}
+
+static void by_hops(uint32_t from, uint16_t mlid)
+{
+	const struct topology_link *link = &world.topology->nodes[hosts[from]].links[1];
+
+	memset(came, 0, sizeof(came));
+	hop(link->node, link->port, mlid);
+}
+
+static void assert_same(const bool answers[HOSTS_MAX][HOSTS_MAX], uint16_t mlid)
+{
+	for (uint32_t from = 0; from < host_count; from++) {
+		bool hops[HOSTS_MAX];
+
+		memset(reached, 0, sizeof(reached));
+		by_hops(from, mlid);
+		memcpy(hops, reached, sizeof(hops));
+		memset(reached, 0, sizeof(reached));
+		fabric_walk_multicast(fabric_hca_port(world.fabric, from), mlid,
+				      IB_PKEY_DEFAULT_FULL, by_the_fabric, NULL);
+		for (uint32_t to = 0; to < host_count; to++) {
+			/* One's own is the loopback's, whatever comes back. */
+			assert_true(from != to || answers[to][from]);
+			if (from == to)
+				continue;
+			assert_int_equal(hops[to], reached[to]);
+			assert_int_equal(answers[to][from], reached[to]);
+		}
+	}
+}
+
+static void compare(uint16_t mlid)
+{
+	static const uint8_t mgid[16] = { 0xff };
+	bool answers[HOSTS_MAX][HOSTS_MAX] = { 0 }; /* [to][from] */
+
+	for (uint32_t to = 0; to < host_count; to++) {
+		uint32_t ports[2 * HOSTS_MAX];
+		int n = path->ops->ingress_ports(path->arg, place_of(to), mgid, mlid,
+						 ports, 2 * HOSTS_MAX);
+
+		assert_true(n >= 1 && n <= (int)host_count);
+		assert_int_equal(ports[0], place_of(to));
+		for (int i = 0; i < n; i++) {
+			uint32_t from = (ports[i] - FIRST_PLACE) / 3;
+
+			assert_int_equal(ports[i], place_of(from));
+			assert_false(answers[to][from]);
+			answers[to][from] = true;
+		}
+		/* Asked with too little room, it says the same number. */
+		assert_int_equal(path->ops->ingress_ports(path->arg, place_of(to), mgid,
+							  mlid, ports, 1),
+				 n);
+		assert_int_equal(path->ops->ingress_ports(path->arg, place_of(to), mgid,
+							  mlid, NULL, 0),
+				 n);
+	}
+	assert_same(answers, mlid);
+}
+
+static uint32_t chance(uint32_t n)
+{
+	return (uint32_t)random_below(&world.random, n);
+}
+
+/* Any ports, so that there are loops, dead ends and copies that come back. */
+static void scramble(uint16_t mlid)
+{
+	uint32_t density = 1 + chance(4);
+
+	for (uint32_t n = 0; n < world.topology->count; n++) {
+		uint16_t mask = 0;
+
+		if (!world.topology->nodes[n].is_switch || !world.routes[n].reached)
+			continue;
+		for (unsigned int p = 1; p <= world.topology->nodes[n].ports && p < 16;
+		     p++)
+			mask |= (uint16_t)((chance(4) < density) << p);
+		set_mft(&seat, &world.routes[n], mlid, 0, mask);
+	}
+}
+
+static void try_random_tables(struct topology *t)
+{
+	begin(t);
+	for (unsigned int turn = 0; turn < harness_count(6, 100); turn++) {
+		for (uint16_t g = 0; g < MLIDS; g++)
+			scramble(IB_LID_MULTICAST_BASE + g);
+		for (uint16_t g = 0; g < MLIDS; g++)
+			compare(IB_LID_MULTICAST_BASE + g);
+		compare(IB_LID_MULTICAST_BASE + MLIDS); /* in no table */
+	}
+	end();
+}
+
+static void a_star_is_walked_as_the_tables_say(void **state)
+{
+	struct topology *t;
+
+	assert_int_equal(topology_star(9, 7, &t), 0);
+	try_random_tables(t);
+}
+
+static void a_ring_is_walked_as_the_tables_say(void **state)
+{
+	struct topology *t;
+
+	assert_int_equal(topology_ring(5, 3, 7, &t), 0);
+	try_random_tables(t);
+}
+
+static void two_levels_are_walked_as_the_tables_say(void **state)
+{
+	struct topology *t;
+
+	assert_int_equal(topology_two_level(4, 2, 4, 7, &t), 0);
+	try_random_tables(t);
+}
+
+static void a_fat_tree_is_walked_as_the_tables_say(void **state)
+{
+	struct topology *t;
+
+	assert_int_equal(topology_fat_tree(4, 7, &t), 0);
+	try_random_tables(t);
+}
+
+/* -- unicast -------------------------------------------------------------------------- */
+
+static void lids_are_walked_as_the_tables_say(void **state)
+{
+	struct topology *t;
+	uint32_t lost;
+
+	assert_int_equal(topology_ring(4, 2, 7, &t), 0);
+	begin(t);
+	for (unsigned int turn = 0; turn < 2; turn++) {
+		lost = 0;
+		for (uint32_t from = 0; from < host_count; from++)
+			for (uint32_t to = 0; to < host_count; to++) {
+				uint16_t lid = world_lid(hosts[to]);
+				bool there = fabric_walk_unicast(
+						     fabric_hca_port(world.fabric, from),
+						     lid, IB_PKEY_DEFAULT_FULL) ==
+					     fabric_hca_port(world.fabric, to);
+
+				assert_int_equal(path->ops->reaches(path->arg,
+								    place_of(from),
+								    place_of(to), lid),
+						 there);
+				/* That LID is not at the other one. */
+				assert_false(path->ops->reaches(
+					path->arg, place_of(from), place_of(to),
+					(uint16_t)(lid + host_count)));
+				lost += !there;
+			}
+		assert_int_equal(lost == 0, turn == 0);
+		fabric_link_set(world.fabric, t->nodes[hosts[1]].name, 1, false);
+		world_run(&world);
+	}
+	assert_false(path->ops->reaches(path->arg, 1, place_of(0), 1));
+	end();
+}
+
+/* -- changes ---------------------------------------------------------------------------- */
+
+static void begin_star(void)
+{
+	struct topology *t;
+
+	assert_int_equal(topology_star(4, 7, &t), 0);
+	begin(t);
+}
+
+static void who_compiled_is_told_once_for_many_changes(void **state)
+{
+	uint64_t before;
+
+	begin_star();
+	before = path->ops->generation(path->arg);
+	for (unsigned int i = 0; i < 5; i++)
+		path_fabric_routes_changed(pf);
+	assert_int_equal(follows, 0); /* not from inside */
+	assert_true(path->ops->generation(path->arg) > before);
+	world_run(&world);
+	assert_int_equal(follows, 1);
+	follow_again = 3;
+	path_fabric_routes_changed(pf);
+	world_run(&world);
+	assert_int_equal(follows, 5);
+	world_run(&world);
+	assert_int_equal(follows, 5);
+	path_fabric_routes_changed(NULL);
+	end();
+}
+
+static void lids_and_tables_of_a_port_are_part_of_the_answers(void **state)
+{
+	struct smp_port_info info;
+	uint64_t before;
+
+	begin_star();
+	before = path->ops->generation(path->arg);
+	info = port_info_for_set(&seat, &world.routes[hosts[1]], 0);
+	info.lid = 99;
+	must(set_port_info(&seat, &world.routes[hosts[1]], 0, &info));
+	world_run(&world);
+	assert_int_equal(follows, 1);
+	assert_true(path->ops->generation(path->arg) > before);
+	end();
+}
+
+static void a_port_that_is_bound_or_not_changes_answers(void **state)
+{
+	static const uint8_t mgid[16] = { 0xff };
+	uint32_t hub, ports[8];
+
+	begin_star();
+	for (hub = 0; !world.topology->nodes[hub].is_switch; hub++)
+		;
+	set_mft(&seat, &world.routes[hub], 0xc000, 0, 0x1e);
+	assert_int_equal(
+		path->ops->ingress_ports(path->arg, place_of(0), mgid, 0xc000, ports, 8),
+		4);
+	world_run(&world);
+	follows = 0;
+	path_fabric_unbind(pf, place_of(2));
+	path_fabric_unbind(pf, place_of(2));
+	assert_null(path_fabric_port(pf, place_of(2)));
+	assert_int_equal(
+		path->ops->ingress_ports(path->arg, place_of(0), mgid, 0xc000, ports, 8),
+		3);
+	assert_int_equal(
+		path->ops->ingress_ports(path->arg, place_of(2), mgid, 0xc000, ports, 8),
+		1);
+	world_run(&world);
+	assert_int_equal(follows, 1);
+	assert_int_equal(path_fabric_bind(pf, 1000, fabric_hca_port(world.fabric, 2),
+					  &no_ops, NULL),
+			 0);
+	assert_int_equal(
+		path->ops->ingress_ports(path->arg, place_of(0), mgid, 0xc000, ports, 8),
+		4);
+	end();
+}
+
+static void a_place_and_a_port_are_bound_once(void **state)
+{
+	begin_star();
+	assert_int_equal(path_fabric_bind(pf, place_of(0),
+					  fabric_switch_port(world.fabric, 0), &no_ops,
+					  NULL),
+			 -EEXIST);
+	assert_int_equal(
+		path_fabric_bind(pf, 1, fabric_hca_port(world.fabric, 0), &no_ops, NULL),
+		-EEXIST);
+	assert_int_equal(path_fabric_bind(pf, UINT32_MAX,
+					  fabric_switch_port(world.fabric, 0), &no_ops,
+					  NULL),
+			 -EINVAL);
+	end();
+}
+
+/* -- a port --------------------------------------------------------------------------- */
+
+static void a_port_is_described_in_verbs_terms(void **state)
+{
+	struct fabric_port_info from;
+	struct path_ib_port port;
+
+	begin_star();
+	assert_int_equal(path_fabric_describe(pf, 1, &port), -ENOENT);
+	assert_int_equal(path_fabric_describe(pf, place_of(2), &port), 0);
+	fabric_port_info(fabric_hca_port(world.fabric, 2), &from);
+	assert_int_equal(port.state, SMP_PORT_ACTIVE);
+	assert_int_equal(port.phys_state, SMP_PHYS_LINK_UP);
+	assert_int_equal(port.lid, world_lid(hosts[2]));
+	assert_int_equal(port.sm_lid, world_lid(hosts[0]));
+	assert_int_equal(port.active_width, 2);
+	assert_int_equal(port.active_speed, from.info.speed_ext_active
+						    ? from.info.speed_ext_active * 16
+						    : from.info.speed_active);
+	assert_true(port.active_mtu >= 1 && port.active_mtu <= port.max_mtu);
+	assert_int_equal(port.pkeys[0], IB_PKEY_DEFAULT_FULL);
+	assert_int_equal(port.gids[0].raw[0], 0xfe);
+	assert_int_equal(port.gids[0].raw[1], 0x80);
+	assert_int_equal(port.gids[0].raw[15], from.guids[0] & 0xff);
+	end();
+}
+
+static void management_datagrams_come_and_go(void **state)
+{
+	uint8_t mad[256] = { 1, MAD_CLASS_SUBN_ADM, 2, MAD_METHOD_GET };
+	struct ib_packet packet = {
+		.dlid = 0,
+		.pkey = IB_PKEY_DEFAULT_FULL,
+		.dest_qp = 1,
+		.src_qp = 1,
+		.qkey = IB_GSI_QKEY,
+		.payload = mad,
+		.length = 256,
+	};
+
+	begin_star();
+	packet.dlid = world_lid(hosts[0]);
+	seat_forget(&seat);
+	assert_int_equal(path->ops->send_mad(path->arg, place_of(3), &packet), 0);
+	world_run(&world);
+	assert_int_equal(seat.count, 1);
+	assert_int_equal(seat.inbox[0].packet.slid, world_lid(hosts[3]));
+	assert_int_equal(path->ops->send_mad(path->arg, 1, &packet), -ENETDOWN);
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_star_is_walked_as_the_tables_say),
+		cmocka_unit_test(a_ring_is_walked_as_the_tables_say),
+		cmocka_unit_test(two_levels_are_walked_as_the_tables_say),
+		cmocka_unit_test(a_fat_tree_is_walked_as_the_tables_say),
+		cmocka_unit_test(lids_are_walked_as_the_tables_say),
+		cmocka_unit_test(who_compiled_is_told_once_for_many_changes),
+		cmocka_unit_test(lids_and_tables_of_a_port_are_part_of_the_answers),
+		cmocka_unit_test(a_port_that_is_bound_or_not_changes_answers),
+		cmocka_unit_test(a_place_and_a_port_are_bound_once),
+		cmocka_unit_test(a_port_is_described_in_verbs_terms),
+		cmocka_unit_test(management_datagrams_come_and_go),
+	};
+
+	return harness_run(tests);
+}
