@@ -112,7 +112,8 @@ struct mad_transfer {
 	struct ib_mad_addr from;
 	u64 tid;
 	u8 mgmt_class;
-	struct mad_send *send; /* that it answers; null: none, or it is delivered */
+	bool is_response;
+	struct mad_send *send; /* that it answers; null: none, or that has ended */
 	struct rmpp_receiver *receiver;
 };
 

@@ -150,6 +150,8 @@ static void transfer_is_done(void *arg, int error, const uint8_t *message, size_
 	timer_arm(&transfer->linger, LINGER);
 	if (transfer->send)
 		mad_send_answer(transfer->send, &recv);
+	else if (transfer->is_response)
+		agent->mad->counters.unmatched++; /* it was cancelled meanwhile */
 	else
 		agent->ops.recv(agent, &recv);
 }
@@ -176,6 +178,7 @@ static struct mad_transfer *make_transfer(struct ib_mad_agent *agent,
 	transfer->from = arrival->from;
 	transfer->tid = arrival->header.tid;
 	transfer->mgmt_class = arrival->header.mgmt_class;
+	transfer->is_response = arrival->is_response;
 	timer_init(&transfer->linger, agent->mad->config.timers, linger_is_over);
 	hash_insert(&agent->mad->transfers, &transfer->node, mad_tid_hash(transfer->tid));
 	list_append(&agent->transfers, &transfer->link);

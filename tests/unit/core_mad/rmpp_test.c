@@ -65,7 +65,7 @@ static void end(void)
 	ib_unregister_mad_agent(net.server);
 }
 
-static void ask_with(size_t length, u32 timeout_ms, u32 retries)
+static u64 ask_with(size_t length, u32 timeout_ms, u32 retries)
 {
 	static u8 question[1024];
 	struct ib_mad_send send = {
@@ -77,12 +77,14 @@ static void ask_with(size_t length, u32 timeout_ms, u32 retries)
 		.rmpp = length > MAD_BYTES,
 		.context = &net,
 	};
+	u64 id;
 
 	for (size_t i = 0; i < sizeof(question); i++)
 		question[i] = (u8)(i / 3);
 	build_mad(question, MAD_CLASS_SUBN_ADM, 2,
 		  length > MAD_BYTES ? MAD_METHOD_GET_MULTI : MAD_METHOD_GET_TABLE, 99);
-	assert_int_equal(ib_post_send_mad(net.client, &send, NULL), 0);
+	assert_int_equal(ib_post_send_mad(net.client, &send, &id), 0);
+	return id;
 }
 
 /* All that was sent from one port arrives at the other. */
@@ -385,6 +387,25 @@ static void a_long_answer_can_be_cancelled(void **state)
 	end();
 }
 
+static void an_answer_to_what_was_cancelled_is_nobody_s(void **state)
+{
+	struct ib_mad_counters counters;
+	u64 id;
+
+	begin(2500);
+	net.cut = 6;
+	id = ask_with(MAD_BYTES, 100, 3);
+	carry_for_ms(10);
+	ib_cancel_mad(net.client, id);
+	net.cut = NOTHING;
+	carry_for_ms(20000);
+	assert_int_equal(find_heard(HEARD_DONE, net.client)->status, IB_MAD_SEND_FLUSHED);
+	assert_null(find_heard(HEARD_RECV, net.client));
+	ib_mad_counters(world.mad, &counters);
+	assert_int_equal(counters.unmatched, 1);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -401,6 +422,7 @@ int main(void)
 		TEST(an_agent_may_go_at_any_moment),
 		TEST(a_device_may_go_at_any_moment),
 		TEST(a_long_answer_can_be_cancelled),
+		TEST(an_answer_to_what_was_cancelled_is_nobody_s),
 	};
 
 	return harness_run(tests);
