@@ -106,7 +106,7 @@ int hca_group_compile(struct hca_group *group)
 {
 	struct old_entries old = { group->entries, group->entry_count, 0 };
 	struct hca_entry **entries;
-	uint32_t *ports;
+	uint32_t *ports = NULL;
 	int count, r;
 
 	count = ingress_ports(group, &ports);
