@@ -7,7 +7,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
 import tree
 
 
+# Whose headers are in the kernel's style, or stand on those: that is nobody's business but
+# the sources' of this folder.
+KERNEL_STYLE = (tree.SOURCE / "include" / "kapi", tree.SOURCE / "src" / "kapi")
+
+
 def command_for(commands, header, layer_of):
+    if any(folder in header.parents for folder in KERNEL_STYLE):
+        return commands.get(tree.SOURCE / "src" / "kapi" / "driver.c")
     if header.parent in layer_of:
         return tree.layer_command(commands, layer_of[header.parent])
     # The nearest source: in the same folder, else below it, else beside it.
@@ -28,7 +35,9 @@ def main():
             report.complain(f"{tree.name(header)}: no target compiles this folder")
             continue
         report.looked_at += 1
-        include = f'#include "{header}"\n'
+        # By an absolute path #include_next would find the header itself.
+        include = (f"#include <{header.relative_to(KERNEL_STYLE[0])}>\n"
+                   if KERNEL_STYLE[0] in header.parents else f'#include "{header}"\n')
         good, said = tree.try_compile(command, include * 2 + "typedef int alone;\n")
         if not good:
             report.complain(f"{tree.name(header)} does not compile alone:\n{said}")

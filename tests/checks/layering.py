@@ -40,6 +40,8 @@ MAY_USE = {
     "daemon": "site admin uapi_server core_cm core_ipoib core_sa core_mad core_addr "
               "core_verbs hca path_fabric path_roce path fabric_sa fabric_sm fabric_net uapi "
               "shm wire loop base",
+    "kapi": "core_cm core_sa core_mad core_addr core_verbs engine shm wire loop base",
+    "kapi_site": "kapi daemon",
 }
 # Not layers, but folders of src/ whose programs are loaded into foreign processes.
 SHIMS_MAY_USE = "uapi_client uapi engine shm wire base"

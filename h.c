@@ -1,0 +1,3 @@
+#include <rdma/ib_cache.h>
+#include <rdma/ib_cache.h>
+typedef int x;

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The driver of the site's own devices: what the kernel API's operations are on core's
+ * devices and on this process's engine.
+ */
+#ifndef KAPI_DRIVER_H
+#define KAPI_DRIVER_H
+
+#include <stdint.h>
+#include <infiniband/verbs.h>
+
+#include "kapi/device.h"
+
+/* The devices of all nodes, as they are and as they come and go. On the loop, or before it
+ * runs. */
+int driver_begin(void);
+/* -EBUSY: clients or objects are left. From any thread but the loop's. */
+int driver_may_end(void);
+void driver_end(void);
+
+/* From the engine. */
+void driver_cq_event(void *arg, void *cq_context);
+void driver_async_event(void *arg, enum ibv_event_type event, void *context);
+
+#endif

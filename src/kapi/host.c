@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What the parts of the kernel API share while there is a site: the engine of this
+ * process, and the site's devices (driver.c). Set up once, before anybody uses it.
+ */
+#include <linux/err.h>
+#include <linux/netdevice.h>
+#include <linux/mutex.h>
+#include <verbcast/kapi.h>
+
+#include "engine/engine.h"
+#include "kapi/calls.h"
+#include "kapi/driver.h"
+#include "kapi/events.h"
+#include "kapi/host.h"
+
+static struct kapi_host host; /* set while `begun` */
+static struct engine *engine; /* set while `begun` */
+static bool begun;            /* atomic; published last */
+static DEFINE_MUTEX(need_lock);
+static _Thread_local unsigned int this_node;
+
+struct net init_net;
+
+/* -- what the engine asks ----------------------------------------------------------- */
+
+struct peer_question {
+	uint32_t slot, incarnation;
+	struct engine_peer *peer;
+	int fd;
+	int r;
+};
+
+static void ask_map_peer(void *arg)
+{
+	struct peer_question *q = arg;
+
+	q->r = host.map_peer(host.arg, q->slot, q->peer);
+}
+
+static int map_peer(void *arg, uint32_t slot, struct engine_peer *ret)
+{
+	struct peer_question q = { .slot = slot, .peer = ret };
+
+	if (!host.map_peer)
+		return -ENOENT;
+	kapi_call(ask_map_peer, &q);
+	return q.r;
+}
+
+static void ask_publish_log(void *arg)
+{
+	struct peer_question *q = arg;
+
+	q->r = host.publish_log(host.arg, q->fd);
+}
+
+static int publish_log(void *arg, int fd)
+{
+	struct peer_question q = { .fd = fd };
+
+	if (!host.publish_log)
+		return 0;
+	kapi_call(ask_publish_log, &q);
+	return q.r;
+}
+
+static void ask_drained(void *arg)
+{
+	struct peer_question *q = arg;
+
+	host.drained(host.arg, q->slot, q->incarnation);
+}
+
+static void drained(void *arg, uint32_t slot, uint32_t incarnation)
+{
+	struct peer_question q = { .slot = slot, .incarnation = incarnation };
+
+	if (host.drained)
+		kapi_call(ask_drained, &q);
+}
+
+static const struct engine_ops engine_ops = {
+	.map_peer = map_peer,
+	.publish_log = publish_log,
+	.drained = drained,
+	.cq_event = driver_cq_event,
+	.async_event = driver_async_event,
+};
+
+/* -- life --------------------------------------------------------------------------- */
+
+static int open_engine(void)
+{
+	const struct engine_config config = {
+		.tables = host.tables,
+		.doorbell = host.doorbell,
+		.counters = host.counters,
+		.slot = host.slot,
+		.incarnation = host.incarnation,
+		.ops = &engine_ops,
+	};
+
+	return engine_open(&config, &engine);
+}
+
+int kapi_host_begin(const struct kapi_host *h)
+{
+	int r;
+
+	if (READ_ONCE(begun))
+		return -EBUSY;
+	host = *h;
+	r = kapi_calls_begin(host.loop);
+	if (r < 0)
+		return r;
+	r = events_begin();
+	if (r < 0)
+		goto end_calls;
+	r = open_engine();
+	if (r < 0)
+		goto end_events;
+	r = driver_begin();
+	if (r < 0)
+		goto close_engine;
+	smp_store_release(&begun, true);
+	return 0;
+
+close_engine:
+	engine_close(engine);
+	engine = NULL;
+end_events:
+	events_end();
+end_calls:
+	kapi_calls_end();
+	return r;
+}
+
+int kapi_host_may_end(void)
+{
+	return driver_may_end();
+}
+
+void kapi_host_end(void)
+{
+	smp_store_release(&begun, false);
+	driver_end();
+	events_end();
+	engine_close(engine);
+	engine = NULL;
+	kapi_calls_end();
+}
+
+int kapi_host_need(void)
+{
+	int r = 0;
+
+	if (smp_load_acquire(&begun))
+		return 0;
+	mutex_lock(&need_lock);
+	if (!smp_load_acquire(&begun))
+		r = kapi_site_open(NULL);
+	mutex_unlock(&need_lock);
+	return r == -EBUSY ? 0 : r;
+}
+
+const struct kapi_host *kapi_host(void)
+{
+	return smp_load_acquire(&begun) ? &host : NULL;
+}
+
+struct engine *kapi_engine(void)
+{
+	return engine;
+}
+
+bool kapi_host_logs(void)
+{
+	return smp_load_acquire(&begun) && host.logs;
+}
+
+uint32_t kapi_host_slot(void)
+{
+	return host.slot;
+}
+
+unsigned int kapi_host_nodes(void)
+{
+	return min(host.nodes, KAPI_NODES_MAX);
+}
+
+void *kapi_host_node(unsigned int n)
+{
+	return host.node(host.arg, n);
+}
+
+/* -- nodes -------------------------------------------------------------------------- */
+
+unsigned int kapi_site_nodes(void)
+{
+	return kapi_host_need() == 0 ? host.nodes : 0;
+}
+
+int kapi_node_enter(unsigned int node)
+{
+	int r = kapi_host_need();
+
+	if (r < 0)
+		return r;
+	if (node >= host.nodes)
+		return -EINVAL;
+	this_node = node;
+	return 0;
+}
+
+unsigned int kapi_this_node(void)
+{
+	return this_node;
+}
+
+struct net *kapi_node_net(unsigned int node)
+{
+	static struct net nets[KAPI_NODES_MAX]; /* each holds its own index, always */
+
+	if (node >= kapi_site_nodes() || node >= KAPI_NODES_MAX)
+		return NULL;
+	if (!node)
+		return &init_net;
+	WRITE_ONCE(nets[node].node, node);
+	return &nets[node];
+}

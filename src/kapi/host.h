@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where the kernel API runs: on a site of its own in this process (site.c), or inside
+ * verbcastd on that one's. The pointers to core's objects are bare here, since the kernel's
+ * headers give other meanings to their names (core_view.sh).
+ */
+#ifndef KAPI_HOST_H
+#define KAPI_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+struct engine_peer;
+struct loop;
+struct shm_counters;
+struct shm_doorbell;
+struct shm_tables;
+
+struct kapi_host {
+	struct loop *loop;
+	/* This process as one of the site's. */
+	const struct shm_tables *tables;
+	struct shm_doorbell *doorbell;
+	struct shm_counters *counters;
+	uint32_t slot, incarnation;
+	bool logs; /* consumers speak to this process's log, not to standard error */
+
+	unsigned int nodes;
+	/* On the loop, as all that follow. struct ib_node; struct cma, or null. */
+	void *(*node)(void *arg, unsigned int n);
+	void *(*cma)(void *arg, unsigned int n);
+	/* As in struct engine_ops; may be null where this process is the only one. */
+	int (*map_peer)(void *arg, uint32_t slot, struct engine_peer *ret);
+	int (*publish_log)(void *arg, int fd);
+	void (*drained)(void *arg, uint32_t slot, uint32_t incarnation);
+	/* Look at the machine's addresses again; may be null. */
+	void (*rescan)(void *arg);
+	void *arg;
+};
+
+/* `host` is copied; what it points at stays until the end. On the loop, or before it runs.
+ * From here on the kernel API works. -EBUSY: it does already. */
+int kapi_host_begin(const struct kapi_host *host);
+/* In two steps: clients and objects must be gone (-EBUSY: they are not, and nothing was
+ * done), then from the loop, or when nobody runs it any more. */
+int kapi_host_may_end(void);
+void kapi_host_end(void);
+
+/* -- for the rest of kapi --------------------------------------------------------------- */
+
+/* Opens a site if there is none. 0 or negative errno. */
+int kapi_host_need(void);
+const struct kapi_host *kapi_host(void); /* null: none */
+struct engine *kapi_engine(void);
+bool kapi_host_logs(void);
+/* The node that this thread works on. */
+unsigned int kapi_this_node(void);
+/* Of the host, also while it begins and ends. */
+uint32_t kapi_host_slot(void);
+unsigned int kapi_host_nodes(void);
+void *kapi_host_node(unsigned int n);
+
+#define KAPI_NODES_MAX 4096u
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the objects of verbs have in common. */
+#ifndef KAPI_OBJECTS_H
+#define KAPI_OBJECTS_H
+
+#include <rdma/ib_verbs.h>
+
+/* Zeroed, of the driver's size, which embeds the core's first; null: no memory. */
+void *object_alloc(size_t driver_size, size_t core_size);
+
+#endif

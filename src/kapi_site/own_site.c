@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "kapi_site/own_site.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/addr/links.h"
+#include "core/cm/cma.h"
+#include "daemon/devices.h"
+#include "daemon/nodes.h"
+#include "daemon/site_fabric.h"
+#include "daemon/timers.h"
+#include "hca/hca.h"
+#include "loop/loop.h"
+#include "shm/counters.h"
+#include "shm/doorbell.h"
+#include "shm/tables.h"
+
+#define INCARNATION 1u
+#define SETTLE_NS   (2000 * TIMER_MS) /* for the fabric, before the first call */
+
+/* rdma_cm of a node, and what delivers its events. */
+struct own_cm {
+	struct cma *cma;
+	struct loop_timer *timer;
+};
+
+struct own_site {
+	struct own_site_config config;
+	struct loop *loop;
+	struct timers *timers;
+	int tables_fd, doorbell_fd, counters_fd;
+	struct shm_tables *tables;
+	struct shm_doorbell *doorbell;
+	struct shm_counters *counters;
+	struct hca_site *hca;
+	struct hca_limits limits;
+	struct random random;
+	struct site_fabric *fabric;
+	struct nodes *nodes;
+	struct devices *devices; /* of the first node */
+	struct own_cm *cms;      /* one a node */
+};
+
+/* -- memory ------------------------------------------------------------------------- */
+
+/* This process is the one in slot 0. */
+static void occupy_slot(struct own_site *s)
+{
+	struct shm_slot *slot = &s->tables->slots[OWN_SITE_SLOT];
+
+	slot->node = 0;
+	atomic_store_explicit(&slot->incarnation, INCARNATION, memory_order_release);
+	atomic_store_explicit(&slot->state, SHM_SLOT_LIVE, memory_order_release);
+}
+
+static int create_memory(struct own_site *s)
+{
+	int r;
+
+	r = shm_tables_create(&s->tables_fd, &s->tables);
+	if (!r)
+		r = shm_doorbell_create(OWN_SITE_SLOT, INCARNATION, &s->doorbell_fd);
+	if (!r)
+		r = shm_doorbell_map(s->doorbell_fd, &s->doorbell);
+	if (!r)
+		r = shm_counters_create(OWN_SITE_SLOT, &s->counters_fd);
+	if (!r)
+		r = shm_counters_map(s->counters_fd, 1, &s->counters);
+	if (r < 0)
+		return r;
+	occupy_slot(s);
+	return hca_site_create(s->tables, &s->hca);
+}
+
+static void destroy_memory(struct own_site *s)
+{
+	if (s->counters)
+		shm_counters_unmap(s->counters);
+	if (s->doorbell)
+		shm_doorbell_unmap(s->doorbell);
+	if (s->counters_fd >= 0)
+		close(s->counters_fd);
+	if (s->doorbell_fd >= 0)
+		close(s->doorbell_fd);
+	if (s->tables)
+		shm_tables_destroy(s->tables_fd, s->tables);
+}
+
+/* -- nodes and devices -------------------------------------------------------------- */
+
+static void unused(void *arg, struct ib_device *device)
+{
+	devices_sweep(((struct own_site *)arg)->devices);
+}
+
+/* The kernel API hears of it from the core. */
+static void devices_changed(void *arg)
+{
+}
+
+static void node_changed(void *arg, struct node *node)
+{
+}
+
+static const struct hca_device_ops device_ops = {
+	.unused = unused,
+};
+
+static int create_devices(struct own_site *s)
+{
+	const struct devices_config config = {
+		.loop = s->loop,
+		.tables = s->tables,
+		.hca = s->hca,
+		.node = nodes_nth(s->nodes, 0)->ib,
+		.limits = &s->limits,
+		.ops = &device_ops,
+		.guid_seed = s->config.seed,
+		.grace_ms = DEVICES_GRACE_MS,
+		.read = addr_links_read,
+		.changed = devices_changed,
+		.arg = s,
+	};
+
+	return devices_create(&config, &s->devices);
+}
+
+static bool recompile(void *arg)
+{
+	return hca_site_recompile(((struct own_site *)arg)->hca);
+}
+
+static int create_fabric(struct own_site *s)
+{
+	const struct admin_shape shape = {
+		.kind = s->config.nodes > 1 ? ADMIN_SHAPE_NODES : ADMIN_SHAPE_DEFAULT,
+		.count = s->config.nodes,
+	};
+	const struct site_fabric_config config = {
+		.timers = timers_queue(s->timers),
+		.random = &s->random,
+		.shape = &shape,
+		.only_name = NODES_FIRST_NAME,
+		.guid_seed = s->config.seed,
+		.follow = recompile,
+		.arg = s,
+	};
+
+	return site_fabric_create(&config, &s->fabric);
+}
+
+static int create_nodes(struct own_site *s)
+{
+	const struct nodes_config config = {
+		.timers = timers_queue(s->timers),
+		.random = &s->random,
+		.hca = s->hca,
+		.fabric = s->fabric,
+		.limits = &s->limits,
+		.ops = &device_ops,
+		.changed = node_changed,
+		.arg = s,
+	};
+	int r = nodes_create(&config, &s->nodes);
+
+	if (!r)
+		r = create_devices(s);
+	return r ? r : nodes_start(s->nodes);
+}
+
+static bool is_up(void *arg)
+{
+	struct own_site *s = arg;
+
+	return site_fabric_is_up(s->fabric) && nodes_are_up(s->nodes);
+}
+
+/* -- rdma_cm ------------------------------------------------------------------------ */
+
+static void events_wait(void *arg)
+{
+	loop_timer_arm(((struct own_cm *)arg)->timer, 0);
+}
+
+static void deliver(void *arg)
+{
+	cma_run(((struct own_cm *)arg)->cma);
+}
+
+static int create_cm(struct own_site *s, unsigned int n)
+{
+	struct own_cm *cm = &s->cms[n];
+	const struct cma_config config = {
+		.node = own_site_node(s, n),
+		.host = &addr_linux_ops,
+		.ipoib = nodes_nth(s->nodes, n)->ipoib,
+		.schedule = events_wait,
+		.arg = cm,
+	};
+	int r = loop_timer_create(s->loop, deliver, cm, &cm->timer);
+
+	return r < 0 ? r : cma_create(&config, &cm->cma);
+}
+
+static int create_cms(struct own_site *s)
+{
+	int r = 0;
+
+	s->cms = calloc(s->config.nodes, sizeof(s->cms[0]));
+	if (!s->cms)
+		return -ENOMEM;
+	for (unsigned int n = 0; n < s->config.nodes && !r; n++)
+		r = create_cm(s, n);
+	return r;
+}
+
+static void destroy_cms(struct own_site *s)
+{
+	for (unsigned int n = 0; s->cms && n < s->config.nodes; n++) {
+		if (s->cms[n].cma)
+			cma_destroy(s->cms[n].cma);
+		loop_timer_destroy(s->cms[n].timer);
+	}
+	free(s->cms);
+}
+
+/* -- life --------------------------------------------------------------------------- */
+
+int own_site_create(const struct own_site_config *config, struct own_site **ret)
+{
+	struct own_site *s;
+	int r;
+
+	if (!config->nodes || config->nodes > OWN_SITE_NODES_MAX)
+		return -EINVAL;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->config = *config;
+	s->tables_fd = s->doorbell_fd = s->counters_fd = -1;
+	hca_limits_init(&s->limits);
+	random_seed(&s->random, config->seed);
+	r = loop_create(&s->loop);
+	if (!r)
+		r = timers_create(s->loop, &s->timers);
+	if (!r)
+		r = create_memory(s);
+	if (!r)
+		r = create_fabric(s);
+	if (!r)
+		r = create_nodes(s);
+	if (!r)
+		r = create_cms(s);
+	if (r < 0) {
+		own_site_destroy(s);
+		return r;
+	}
+	timers_settle(s->timers, SETTLE_NS, is_up, s);
+	*ret = s;
+	return 0;
+}
+
+void own_site_destroy(struct own_site *s)
+{
+	if (!s)
+		return;
+	destroy_cms(s);
+	nodes_stop(s->nodes);
+	devices_destroy(s->devices);
+	nodes_destroy(s->nodes);
+	site_fabric_destroy(s->fabric);
+	hca_site_destroy(s->hca);
+	destroy_memory(s);
+	timers_destroy(s->timers);
+	loop_destroy(s->loop);
+	free(s);
+}
+
+struct loop *own_site_loop(const struct own_site *s)
+{
+	return s->loop;
+}
+
+const struct shm_tables *own_site_tables(const struct own_site *s)
+{
+	return s->tables;
+}
+
+struct shm_doorbell *own_site_doorbell(const struct own_site *s)
+{
+	return s->doorbell;
+}
+
+struct shm_counters *own_site_counters(const struct own_site *s)
+{
+	return s->counters;
+}
+
+uint32_t own_site_incarnation(const struct own_site *s)
+{
+	return INCARNATION;
+}
+
+struct ib_node *own_site_node(const struct own_site *s, unsigned int n)
+{
+	struct node *node = nodes_nth(s->nodes, n);
+
+	return node ? node->ib : NULL;
+}
+
+struct cma *own_site_cma(const struct own_site *s, unsigned int n)
+{
+	return n < s->config.nodes ? s->cms[n].cma : NULL;
+}
+
+void own_site_rescan(struct own_site *s)
+{
+	devices_follow(s->devices);
+}
