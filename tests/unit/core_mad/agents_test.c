@@ -84,6 +84,7 @@ static void what_nobody_asked_for_goes_to_its_owner(void **state)
 	assert_int_equal(heard[0].from.lid, 9);
 	assert_int_equal(heard[0].from.qpn, 1);
 	assert_int_equal(heard[0].from.pkey_index, 0);
+	assert_int_equal(heard[0].from.path_bits, 0);
 	assert_memory_equal(heard[0].bytes, mad, MAD_BYTES);
 
 	arrive(2, 1, mad);
@@ -105,6 +106,19 @@ static void what_nobody_asked_for_goes_to_its_owner(void **state)
 	mad[1] = MAD_CLASS_SUBN_ADM;
 	arrive(1, 1, mad);
 	assert_int_equal(counters().no_owner, 5);
+}
+
+static void one_of_several_lids_is_told_by_its_path_bits(void **state)
+{
+	struct ib_mad_agent *agent = add_agent(1, 1, &sa_server, 0);
+	u8 mad[MAD_BYTES];
+
+	world.hca.port.lid = 0x14 + 2;
+	world.hca.port.lmc = 2;
+	build_mad(mad, MAD_CLASS_SUBN_ADM, 2, MAD_METHOD_SET, 1);
+	arrive(1, 1, mad);
+	assert_int_equal(heard[0].from.path_bits, 2);
+	ib_unregister_mad_agent(agent);
 }
 
 static void a_trap_repress_is_an_answer(void **state)
@@ -275,6 +289,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_method_has_one_owner_a_port),
 		TEST(what_nobody_asked_for_goes_to_its_owner),
+		TEST(one_of_several_lids_is_told_by_its_path_bits),
 		TEST(a_trap_repress_is_an_answer),
 		TEST(vendors_share_a_class),
 		TEST(what_no_agent_can_register_for_is_refused),

@@ -260,6 +260,53 @@ static void a_long_question_without_answer_comes_back(void **state)
 	end();
 }
 
+/* Half of a question of 400 bytes of data, from somebody with that LID. */
+static void half_arrives(u16 lid, u32 half)
+{
+	struct rmpp_header rmpp = {
+		.version = 1,
+		.type = RMPP_DATA,
+		.flags = RMPP_ACTIVE | (half == 1 ? RMPP_FIRST : RMPP_LAST),
+		.segment = half,
+		.payload_length = half == 1 ? 440 : 220,
+	};
+	u8 mad[MAD_BYTES];
+	struct ib_packet packet = {
+		.slid = lid,
+		.pkey = 0xffff,
+		.src_qp = 1,
+		.dest_qp = 1,
+		.qkey = IB_GSI_QKEY,
+		.payload = mad,
+		.length = MAD_BYTES,
+	};
+
+	build_mad(mad, MAD_CLASS_SUBN_ADM, 2, MAD_METHOD_GET_MULTI, 0x1234);
+	rmpp_header_put(mad, &rmpp);
+	memset(mad + 56, (int)(lid + half), 200);
+	ib_receive_mad(&world.hca.ib, 2, &packet);
+}
+
+static void equal_transactions_of_two_are_two(void **state)
+{
+	begin(0);
+	half_arrives(21, 1);
+	half_arrives(31, 1);
+	half_arrives(31, 2);
+	half_arrives(21, 2);
+	run_ms(0);
+	assert_int_equal(heard_count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		u16 lid = i ? 21 : 31;
+
+		assert_int_equal(heard[i].from.lid, lid);
+		assert_int_equal(heard[i].length, 456);
+		assert_int_equal(heard[i].bytes[56], lid + 1);
+		assert_int_equal(heard[i].bytes[455], lid + 2);
+	}
+	end();
+}
+
 static void repeated_segments_are_acknowledged_for_a_while(void **state)
 {
 	struct ib_mad_counters before, after;
@@ -416,6 +463,7 @@ int main(void)
 		TEST(a_second_try_begins_anew),
 		TEST(questions_may_be_long_too),
 		TEST(a_long_question_without_answer_comes_back),
+		TEST(equal_transactions_of_two_are_two),
 		TEST(repeated_segments_are_acknowledged_for_a_while),
 		TEST(who_does_it_himself_sees_single_mads),
 		TEST(an_agent_may_go_when_it_has_its_table),
