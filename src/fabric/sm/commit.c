@@ -13,7 +13,7 @@
 
 #include "base/log.h"
 
-#define NODES_A_STEP 500u
+#define NODES_A_STEP 100u
 
 static void tell_out(struct sm *sm, struct subnet_port *port)
 {
@@ -113,80 +113,87 @@ static void take_in(struct sm *sm, struct subnet_node *node)
 
 /* -- arrays ---------------------------------------------------------------------------- */
 
-static bool is_end(const struct sm *sm, struct subnet_port *port)
+static bool is_end(const struct subnet_port *port)
 {
-	return port->seen && port == sm_end_of(port) && sm_port_of(port)->has_guid;
+	return port->seen && port == sm_end_of((struct subnet_port *)port) &&
+	       sm_port_of(port)->has_guid;
 }
 
 static void count_node(struct sm *sm, struct subnet_node *node)
 {
+	const struct sm_switch *sw = sm_node_of(node)->sw;
+
 	for (unsigned int i = 0; i <= node->info.num_ports; i++)
-		sm->end_count += is_end(sm, &node->ports[i]);
-	sm->switch_count += sm_is_switch(node);
+		sm->new_end_count += is_end(&node->ports[i]);
+	sm->new_switch_count += sw != NULL;
+	if (sw && sm_switch_is_capable(sw) &&
+	    node->switch_info.mft_cap < sm->new_mlid_capacity)
+		sm->new_mlid_capacity = node->switch_info.mft_cap;
 }
 
-/* The SM's own port, the switches, the others: the order of bringing up (spec/sa-sm 3.4). */
-static void fill_ends(struct sm *sm, uint32_t *at, bool switches)
+static int arrays_alloc(struct sm *sm)
 {
-	list_for_each(pos, &sm->subnet.nodes) {
-		struct subnet_node *node = container_of(pos, struct subnet_node, link);
-
-		if (sm_is_switch(node) != switches)
-			continue;
-		for (unsigned int i = 0; i <= node->info.num_ports; i++)
-			if (is_end(sm, &node->ports[i]) && &node->ports[i] != sm->own)
-				sm->ends[(*at)++] = &node->ports[i];
-	}
+	sm->new_ends = calloc(sm->new_end_count + 1u, sizeof(struct subnet_port *));
+	sm->new_switches = calloc(sm->new_switch_count + 1u, sizeof(struct sm_switch *));
+	sm->new_end_count = sm->new_switch_count = 0;
+	if (!sm->new_ends || !sm->new_switches)
+		return -ENOMEM;
+	/* The SM's own port, the switches, the others: the order of bringing up
+	 * (spec/sa-sm 3.4). */
+	if (is_end(sm->own))
+		sm->new_ends[sm->new_end_count++] = sm->own;
+	return 0;
 }
 
-static void fill_switches(struct sm *sm)
+static void fill_ends(struct sm *sm, struct subnet_node *node)
 {
-	uint32_t at = 0;
-
-	list_for_each(pos, &sm->subnet.nodes) {
-		struct subnet_node *node = container_of(pos, struct subnet_node, link);
-
-		if (!sm_is_switch(node))
-			continue;
-		sm_node_of(node)->sw->index = at;
-		sm->switches[at++] = sm_node_of(node)->sw;
-	}
+	for (unsigned int i = 0; i <= node->info.num_ports; i++)
+		if (is_end(&node->ports[i]) && &node->ports[i] != sm->own)
+			sm->new_ends[sm->new_end_count++] = &node->ports[i];
 }
 
-static int make_arrays(struct sm *sm)
+static void fill_switch(struct sm *sm, struct subnet_node *node)
 {
-	uint32_t at = 0;
+	struct sm_switch *sw = sm_node_of(node)->sw;
 
-	sm->end_count = sm->switch_count = 0;
-	list_for_each(pos, &sm->subnet.nodes)
-		count_node(sm, container_of(pos, struct subnet_node, link));
+	if (!sw)
+		return;
+	sw->index = sm->new_switch_count;
+	sm->new_switches[sm->new_switch_count++] = sw;
+	fill_ends(sm, node);
+}
+
+static void fill_adapter(struct sm *sm, struct subnet_node *node)
+{
+	if (!sm_is_switch(node))
+		fill_ends(sm, node);
+}
+
+static void arrays_swap(struct sm *sm)
+{
 	free(sm->ends);
 	free(sm->switches);
-	sm->ends = calloc(sm->end_count + 1u, sizeof(struct subnet_port *));
-	sm->switches = calloc(sm->switch_count + 1u, sizeof(struct sm_switch *));
-	if (!sm->ends || !sm->switches) {
-		sm->end_count = sm->switch_count = 0;
-		return -ENOMEM;
-	}
-	if (is_end(sm, sm->own))
-		sm->ends[at++] = sm->own;
-	fill_ends(sm, &at, true);
-	sm->end_switches = at;
-	fill_ends(sm, &at, false);
-	fill_switches(sm);
-	return 0;
+	sm->ends = sm->new_ends;
+	sm->switches = sm->new_switches;
+	sm->end_count = sm->new_end_count;
+	sm->switch_count = sm->new_switch_count;
+	sm->mlid_capacity = sm->new_mlid_capacity;
+	sm->new_ends = NULL;
+	sm->new_switches = NULL;
 }
 
 /* -- the phase ------------------------------------------------------------------------- */
 
 static const struct {
-	bool found; /* also nodes that are not yet in the subnet */
+	bool found; /* nodes that are not yet in the subnet, not those that are */
 	void (*fn)(struct sm *sm, struct subnet_node *node);
 } passes[] = {
 	{ false, commit_links }, { true, commit_links }, { false, drop_lost },
 	{ true, drop_lost },     { true, take_in },      { false, take_in },
+	{ false, count_node },   { false, fill_switch }, { false, fill_adapter },
 };
-#define PASSES (sizeof(passes) / sizeof(passes[0]))
+#define PASSES     (sizeof(passes) / sizeof(passes[0]))
+#define FIRST_FILL (PASSES - 2) /* the first pass that needs the arrays */
 
 static struct list *pass_list(struct sm *sm)
 {
@@ -198,31 +205,65 @@ static void begin(struct sm *sm)
 	sm_mcast_block(sm);
 	sm->subnet.sm_port = sm->own;
 	sm->sweep.node_cursor = pass_list(sm)->next;
+	free(sm->new_ends);
+	free(sm->new_switches);
+	sm->new_ends = NULL;
+	sm->new_switches = NULL;
+	sm->new_end_count = sm->new_switch_count = 0;
+	sm->new_mlid_capacity = SM_MLIDS;
+	/* Switches among them may go now; nobody looks at them before the end. */
+	sm->end_count = sm->switch_count = 0;
+}
+
+/* False: there is none, or no memory for it. */
+static bool next_pass(struct sm *sm)
+{
+	struct sm_sweep *s = &sm->sweep;
+
+	if (++s->cursor == PASSES) {
+		arrays_swap(sm);
+		return false;
+	}
+	if (s->cursor == FIRST_FILL && arrays_alloc(sm) < 0)
+		return false;
+	s->node_cursor = pass_list(sm)->next;
+	return true;
 }
 
 static enum sm_step next(struct sm *sm)
 {
 	struct sm_sweep *s = &sm->sweep;
 
+	if (s->cursor2)
+		return SM_STEP_DONE;
 	for (unsigned int i = 0; i < NODES_A_STEP; i++) {
 		struct list *pos = s->node_cursor;
 
-		if (pos != pass_list(sm)) {
-			s->node_cursor = pos->next;
-			passes[s->cursor].fn(sm,
-					     container_of(pos, struct subnet_node, link));
-			continue;
-		}
-		if (++s->cursor == PASSES) {
-			if (make_arrays(sm) < 0)
-				s->failed = true;
+		if (pos == pass_list(sm)) {
+			if (next_pass(sm))
+				continue;
+			s->cursor2 = true;
 			return SM_STEP_DONE;
 		}
-		s->node_cursor = pass_list(sm)->next;
+		s->node_cursor = pos->next;
+		passes[s->cursor].fn(sm, container_of(pos, struct subnet_node, link));
 	}
 	return SM_STEP_WORKED;
 }
 
-const struct sm_phase sm_phase_commit = { .name = "commit",
-					  .begin = begin,
-					  .next = next };
+static void end(struct sm *sm)
+{
+	if (!sm->new_ends && !sm->new_switches && sm->end_count)
+		return;
+	/* No memory for the arrays: all again, later. */
+	sm->sweep.topology = sm->sweep.wanted = true;
+	sm->sweep.failures++;
+	sm_sweep_stop(sm, sm->config.light_sweep_ns);
+}
+
+const struct sm_phase sm_phase_commit = {
+	.name = "commit",
+	.begin = begin,
+	.next = next,
+	.end = end,
+};

@@ -15,7 +15,8 @@
 
 #include "base/log.h"
 
-#define PKEYS_BLOCK 32u
+#define PKEYS_BLOCK  32u
+#define NODES_A_STEP 300u
 
 static void ask(struct sm *sm, struct subnet_port *to, uint16_t attr, uint32_t mod,
 		sm_smp_fn done)
@@ -170,7 +171,7 @@ static void clear_change(struct sm *sm, struct sm_switch *sw)
 
 	if (!smp)
 		return;
-	sm_switch_info_put(sm, sw, true, smp->data);
+	sm_switch_info_put(sm, sw, SM_CLEAR_CHANGE, smp->data);
 	sm_smp_queue(smp);
 }
 
@@ -299,10 +300,25 @@ static void own_told(struct sm *sm, struct sm_smp *smp, int error, const uint8_t
 
 /* -- the phase ------------------------------------------------------------------------- */
 
-static void unfind(struct subnet_node *node)
+/* Whoever was or is master beside us may have written anything, and all are to register
+ * anew with us. */
+static void doubt(const struct sm *sm, struct sm_node *n)
+{
+	if (n->sw)
+		sm_switch_forget(n->sw);
+	for (unsigned int i = 0; i <= n->node->info.num_ports; i++) {
+		n->ports[i].arrived = true;
+		n->ports[i].pkeys_known = false;
+		n->ports[i].told &= sm->serving;
+	}
+}
+
+static void unfind(const struct sm *sm, struct subnet_node *node)
 {
 	struct sm_node *n = sm_node_of(node);
 
+	if (sm->doubting || sm->state != SM_MASTER)
+		doubt(sm, n);
 	n->found = n->failed = false;
 	for (unsigned int i = 0; i <= node->info.num_ports; i++) {
 		struct sm_port *p = &n->ports[i];
@@ -312,16 +328,41 @@ static void unfind(struct subnet_node *node)
 	}
 }
 
+static void renew_begin(struct sm *sm)
+{
+	sm->remote_count = 0;
+	sm->sweep.node_cursor = sm->subnet.nodes.next;
+}
+
+/* The nodes of the subnet, then those that an earlier sweep found and did not keep. */
+static enum sm_step renew_next(struct sm *sm)
+{
+	struct sm_sweep *s = &sm->sweep;
+
+	for (unsigned int i = 0; i < NODES_A_STEP; i++) {
+		if (s->node_cursor == &sm->subnet.nodes)
+			s->node_cursor = sm->found.next;
+		if (s->node_cursor == &sm->found) {
+			sm->doubting = false;
+			return SM_STEP_DONE;
+		}
+		unfind(sm, container_of(s->node_cursor, struct subnet_node, link));
+		s->node_cursor = s->node_cursor->next;
+	}
+	return SM_STEP_WORKED;
+}
+
+const struct sm_phase sm_phase_renew = {
+	.name = "renew",
+	.begin = renew_begin,
+	.next = renew_next,
+};
+
 static void begin(struct sm *sm)
 {
-	struct sm_smp *smp;
+	struct sm_smp *smp =
+		sm_sweep_ask(sm, NULL, MAD_METHOD_GET, SMP_NODE_INFO, 0, own_told);
 
-	list_for_each(pos, &sm->subnet.nodes)
-		unfind(container_of(pos, struct subnet_node, link));
-	list_for_each(pos, &sm->found)
-		unfind(container_of(pos, struct subnet_node, link));
-	sm->remote_count = 0;
-	smp = sm_sweep_ask(sm, NULL, MAD_METHOD_GET, SMP_NODE_INFO, 0, own_told);
 	if (smp)
 		sm_smp_queue(smp);
 }

@@ -69,33 +69,12 @@ static void discover(struct sm *sm)
 	sm_sweep_want(sm, 0);
 }
 
-static void forget(const struct sm *sm, struct list *nodes)
-{
-	list_for_each(pos, nodes) {
-		struct sm_node *n =
-			sm_node_of(container_of(pos, struct subnet_node, link));
-
-		if (n->sw)
-			sm_switch_forget(n->sw);
-		for (unsigned int i = 0; i <= n->node->info.num_ports; i++) {
-			n->ports[i].arrived = true;
-			n->ports[i].pkeys_known = false;
-			n->ports[i].told &= sm->serving;
-		}
-	}
-}
-
 void sm_become_master(struct sm *sm)
 {
 	log_info("sm: master");
 	timer_disarm(&sm->poll);
 	sm->state = SM_MASTER;
-	sm->first = true;
 	sm->master = NULL;
-	/* Whoever was master before us may have written anything, and all are to register
-	 * anew with us. */
-	forget(sm, &sm->subnet.nodes);
-	forget(sm, &sm->found);
 }
 
 static void leave_mastership(struct sm *sm)
@@ -320,6 +299,7 @@ static void take_over(struct sm *sm)
 		return;
 	/* Though we may be master already: the other was one as well. */
 	sm_become_master(sm);
+	sm->doubting = true;
 	smp = old ? ask_sm(sm, old, MAD_METHOD_SET, SET_ACKNOWLEDGE, acknowledged) : NULL;
 	if (smp) {
 		smp->once = true;

@@ -164,6 +164,14 @@ void sm_graph_level_by_root(struct sm *sm)
 	set_ups(sm);
 }
 
+static int set_levels(struct sm *sm)
+{
+	sm->graph.by_leaves = levels_by_leaves(sm);
+	if (!sm->graph.by_leaves)
+		sm_graph_level_by_root(sm);
+	return 0;
+}
+
 /* -- ports with LIDs, by switch -------------------------------------------------------- */
 
 struct sm_switch *sm_switch_of(struct subnet_port *port, uint8_t *out)
@@ -177,7 +185,7 @@ struct sm_switch *sm_switch_of(struct subnet_port *port, uint8_t *out)
 	return sm_node_of(port->peer->node)->sw;
 }
 
-static void place_hosts(struct sm *sm)
+static int place_hosts(struct sm *sm)
 {
 	struct sm_graph *g = &sm->graph;
 	uint8_t out;
@@ -206,6 +214,7 @@ static void place_hosts(struct sm *sm)
 	for (uint32_t i = 0; i < sm->end_count; i++)
 		g->host_start[sm->switch_count] +=
 			sm_switch_of(sm->ends[i], &out) != NULL;
+	return 0;
 }
 
 /* -- the phase ------------------------------------------------------------------------- */
@@ -235,38 +244,44 @@ static int graph_alloc(struct sm *sm)
 	g->queue2 = calloc(count, sizeof(*g->queue2));
 	g->host_start = calloc(count + 1, sizeof(*g->host_start));
 	g->hosts = calloc(sm->end_count + 1u, sizeof(*g->hosts));
-	if (!g->dist || !g->way || !g->queue || !g->queue2 || !g->host_start || !g->hosts)
+	if (!g->dist || !g->way || !g->queue || !g->queue2 || !g->host_start ||
+	    !g->hosts) {
+		sm_graph_free(sm);
 		return -ENOMEM;
+	}
 	return 0;
 }
+
+/* One a step. */
+static int (*const stages[])(struct sm *sm) = { graph_alloc, place_hosts, set_levels };
+#define STAGES (sizeof(stages) / sizeof(stages[0]))
 
 static enum sm_step next(struct sm *sm)
 {
 	struct sm_sweep *s = &sm->sweep;
 
-	if (!s->topology)
+	if (!s->topology || s->cursor2 == STAGES)
 		return SM_STEP_DONE;
+	if (s->cursor == sm->switch_count) {
+		if (stages[s->cursor2++](sm) == 0)
+			return SM_STEP_WORKED;
+		s->cursor2 = STAGES;
+		s->failed = true;
+		return SM_STEP_DONE;
+	}
 	for (unsigned int i = 0; i < SWITCHES_A_STEP && s->cursor < sm->switch_count; i++)
 		find_edges(sm->switches[s->cursor++]);
-	if (s->cursor < sm->switch_count)
-		return SM_STEP_WORKED;
-	return SM_STEP_DONE;
+	return SM_STEP_WORKED;
 }
 
+/* For want of memory: what is routed stays as it is. */
 static void end(struct sm *sm)
 {
-	if (!sm->sweep.topology)
+	if (!sm->sweep.failed || !sm->sweep.topology || sm->graph.hosts)
 		return;
-	if (graph_alloc(sm) < 0) {
-		sm->sweep.failed = sm->sweep.wanted = true;
-		sm->sweep.failures++;
-		sm_sweep_stop(sm, sm->config.light_sweep_ns);
-		return;
-	}
-	place_hosts(sm);
-	sm->graph.by_leaves = levels_by_leaves(sm);
-	if (!sm->graph.by_leaves)
-		sm_graph_level_by_root(sm);
+	sm->sweep.wanted = true;
+	sm->sweep.failures++;
+	sm_sweep_stop(sm, sm->config.light_sweep_ns);
 }
 
 const struct sm_phase sm_phase_graph = { .name = "graph", .next = next, .end = end };

@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 
-#define PORTS_A_STEP 1000u
+#define PORTS_A_STEP 200u
 
 struct lease {
 	struct hash_node by_guid;

@@ -18,7 +18,7 @@
 
 #include "base/log.h"
 
-#define WORK_A_STEP 2000u /* members and switches */
+#define WORK_A_STEP 1000u /* members and switches */
 
 /* -- cells ----------------------------------------------------------------------------- */
 
@@ -40,11 +40,6 @@ void sm_cell_check(struct sm *sm, struct sm_cell *cell)
 {
 	if (list_empty(&cell->link) && differs(cell))
 		list_append(&sm->mc.cells, &cell->link);
-}
-
-static bool has_top(const struct sm_switch *sw)
-{
-	return sw->node->ports[0].info.cap_mask & SMP_CAP_MFT_TOP;
 }
 
 static uint32_t cap_of(const struct sm_switch *sw)
@@ -111,7 +106,7 @@ static int raise_top(struct sm *sm, struct sm_switch *sw, uint16_t block)
 struct sm_cell *sm_cell_get(struct sm *sm, struct sm_switch *sw, uint16_t block,
 			    unsigned int position)
 {
-	if (has_top(sw) && raise_top(sm, sw, block) < 0)
+	if (sm_switch_has_top(sw) && raise_top(sm, sw, block) < 0)
 		return NULL;
 	return cell_create(sm, sw, block, position);
 }
@@ -122,7 +117,7 @@ static void adopt(struct sm *sm, struct sm_switch *sw)
 	uint16_t top = sw->node->switch_info.mft_top;
 	uint32_t blocks = cap_of(sw) ? (cap_of(sw) - 1) / SM_MLIDS_BLOCK + 1 : 0;
 
-	if (has_top(sw)) {
+	if (sm_switch_has_top(sw)) {
 		uint32_t old =
 			top >= IB_LID_MULTICAST_BASE && top != IB_LID_PERMISSIVE
 				? (top - IB_LID_MULTICAST_BASE) / SM_MLIDS_BLOCK + 1
@@ -277,7 +272,8 @@ static void raise(struct sm *sm, struct sm_cell *cell)
 	struct sm_switch *sw = cell->sw;
 	struct sm_smp *smp;
 
-	if (sw->top_asked || !has_top(sw) || sw->node->switch_info.mft_top >= sw->mft_top)
+	if (sw->top_asked || !sm_switch_has_top(sw) ||
+	    sw->node->switch_info.mft_top >= sw->mft_top)
 		return;
 	smp = sm_smp_new(sm, SM_KIND_MCAST, &sw->node->ports[0], MAD_METHOD_SET,
 			 SMP_SWITCH_INFO, 0, top_set);
@@ -286,7 +282,7 @@ static void raise(struct sm *sm, struct sm_cell *cell)
 		return;
 	}
 	sw->top_asked = true;
-	sm_switch_info_put(sm, sw, false, smp->data);
+	sm_switch_info_put(sm, sw, 0, smp->data);
 	sm_smp_queue(smp);
 }
 
@@ -313,7 +309,7 @@ static bool adopt_some(struct sm *sm)
 		struct sm_switch *sw = sm->switches[mc->switch_cursor++];
 
 		look_at_switch(sm, sw);
-		work += 1 + sw->cell_count / 8;
+		work += 10 + sw->cell_count / 8;
 		if (work > WORK_A_STEP)
 			return true;
 	}
@@ -333,7 +329,7 @@ static bool adopt_some(struct sm *sm)
 static bool compute_some(struct sm *sm)
 {
 	struct sm_mcast *mc = &sm->mc;
-	uint32_t work = 0;
+	uint32_t work = 0, grown = mc->grown;
 
 	while (mc->cursor != &mc->pass) {
 		struct sm_group *g = container_of(mc->cursor, struct sm_group, dirty);
@@ -343,7 +339,7 @@ static bool compute_some(struct sm *sm)
 		g->changed = false;
 		g->error = sm_group_compute(sm, g);
 		work += 10 + g->member_count + g->tree_count;
-		if (work > WORK_A_STEP)
+		if (work > WORK_A_STEP || mc->grown != grown)
 			return true;
 	}
 	mc->stage = SM_MC_REMOVE;
@@ -387,7 +383,7 @@ static bool is_written(const struct sm *sm, const struct sm_group *g)
 	for (uint32_t i = 0; i < g->tree_count; i++) {
 		const struct sm_switch *sw = sm->switches[g->tree[i]];
 
-		if (has_top(sw) && sw->node->switch_info.mft_top < sw->mft_top)
+		if (sm_switch_has_top(sw) && sw->node->switch_info.mft_top < sw->mft_top)
 			return false;
 		for (unsigned int p = 0; p < sw->positions; p++) {
 			const struct sm_cell *cell = sm_cell_find(sw, g->mlid, p);
@@ -641,11 +637,5 @@ void sm_route_group(struct sm *sm, uint16_t mlid, const struct sm_mc_member *mem
 
 uint32_t sm_mlid_capacity(const struct sm *sm)
 {
-	uint32_t least = SM_MLIDS;
-
-	for (uint32_t i = 0; i < sm->switch_count; i++)
-		if (sm_switch_is_capable(sm->switches[i]) &&
-		    cap_of(sm->switches[i]) < least)
-			least = cap_of(sm->switches[i]);
-	return least;
+	return sm->mlid_capacity;
 }

@@ -15,7 +15,7 @@
 
 #define PKEYS_BLOCK   32u
 #define DEFAULT_BASE  0x7fffu
-#define LOOKED_A_STEP 500u
+#define LOOKED_A_STEP 100u
 
 struct table {
 	uint16_t keys[SUBNET_PKEYS_MAX];

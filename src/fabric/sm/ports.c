@@ -15,7 +15,7 @@
 
 #define SUBNET_TIMEOUT 18u /* as OpenSM's; spec/sa-sm 3.6 */
 #define PHY_ERRORS     8u
-#define PORTS_A_STEP   2000u
+#define PORTS_A_STEP   500u
 
 /* -- what a port ought to have --------------------------------------------------------- */
 

@@ -20,7 +20,7 @@
 #include "base/log.h"
 
 /* Links looked at in a step. */
-#define EDGES_A_STEP 40000u
+#define EDGES_A_STEP 10000u
 
 enum way {
 	WAY_NONE,

@@ -154,10 +154,10 @@ struct sm_phase {
 	enum sm_step (*next)(struct sm *sm);
 	void (*end)(struct sm *sm); /* may end the sweep: sm_sweep_stop */
 };
-extern const struct sm_phase sm_phase_discover, sm_phase_elect, sm_phase_commit,
-	sm_phase_lids, sm_phase_pkeys, sm_phase_graph, sm_phase_routes, sm_phase_linear,
-	sm_phase_switch_info, sm_phase_mcast, sm_phase_arm, sm_phase_activate,
-	sm_phase_announce;
+extern const struct sm_phase sm_phase_renew, sm_phase_discover, sm_phase_elect,
+	sm_phase_commit, sm_phase_lids, sm_phase_pkeys, sm_phase_graph, sm_phase_routes,
+	sm_phase_linear, sm_phase_switch_info, sm_phase_mcast, sm_phase_arm,
+	sm_phase_activate, sm_phase_announce;
 extern const struct sm_phase sm_phase_light;
 
 struct sm_waiter {
@@ -212,7 +212,7 @@ struct sm_mcast {
 	uint32_t switch_cursor, group_cursor;
 	bool bad_block[SM_MLIDS / SM_MLIDS_BLOCK + 1]; /* something was not removed */
 	struct sm_tree **trees;                        /* by root; null: not yet needed */
-	uint32_t tree_count;
+	uint32_t tree_count, grown;                    /* there are; were made in all */
 	/* Of the group being computed, by switch. */
 	uint32_t *receivers, *members, *stamp, *touched;
 	uint32_t stamp_now, touched_count;
@@ -262,9 +262,9 @@ struct sm_graph {
 struct sm {
 	struct sm_config config;
 	enum sm_state state;
-	bool up;      /* the last heavy sweep left nothing to be done */
-	bool serving; /* the client was told `up` */
-	bool first;   /* no sweep as master has been finished */
+	bool up;       /* the last heavy sweep left nothing to be done */
+	bool serving;  /* the client was told `up` */
+	bool doubting; /* another master may have written what it liked */
 	struct timer start;
 	uint32_t tag; /* upper half of TIDs */
 
@@ -284,7 +284,12 @@ struct sm {
 	struct sm_switch **switches;
 	uint32_t switch_count;
 	struct subnet_port **ends; /* ports with a LID, the SM's first, then switches' */
-	uint32_t end_count, end_switches;
+	uint32_t end_count;
+	uint32_t mlid_capacity;
+	/* The next arrays, while they are made. */
+	struct sm_switch **new_switches;
+	struct subnet_port **new_ends;
+	uint32_t new_switch_count, new_end_count, new_mlid_capacity;
 	uint64_t *lid_owner; /* GUIDs by LID; 0: free */
 	struct hash leases;  /* by GUID */
 	uint16_t lid_cursor, lid_top;
@@ -391,9 +396,18 @@ void sm_graph_level_by_root(struct sm *sm);
 /* The switch at which the port's LID is delivered, and through which of its ports; null:
  * none, two adapters back to back. */
 struct sm_switch *sm_switch_of(struct subnet_port *port, uint8_t *out);
+enum sm_switch_info_flags {
+	SM_CLEAR_CHANGE = 1u << 0,
+	SM_LOWER_TOP = 1u << 1, /* of the multicast table: below all MLIDs */
+};
 /* A Set of SwitchInfo, with the top of both tables as they ought to be. */
 void sm_switch_info_put(const struct sm *sm, const struct sm_switch *sw,
-			bool clear_change, uint8_t *data);
+			unsigned int flags, uint8_t *data);
+/* The top of its multicast table counts. */
+static inline bool sm_switch_has_top(const struct sm_switch *sw)
+{
+	return sw->node->ports[0].info.cap_mask & SMP_CAP_MFT_TOP;
+}
 
 /* -- mcast.c, trees.c ------------------------------------------------------------------ */
 

@@ -119,6 +119,8 @@ void sm_subnet_fini(struct sm *sm)
 	hash_fini(&sm->nodes);
 	free(sm->switches);
 	free(sm->ends);
+	free(sm->new_switches);
+	free(sm->new_ends);
 }
 
 static struct sm_switch *switch_create(struct subnet_node *node)

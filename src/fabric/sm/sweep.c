@@ -20,14 +20,13 @@
 #define ABORTED_MAX    3u
 
 static const struct sm_phase *const heavy_phases[] = {
-	&sm_phase_discover,    &sm_phase_elect,
-	&sm_phase_commit,      &sm_phase_lids,
-	&sm_phase_pkeys,       &sm_phase_graph,
-	&sm_phase_routes,      &sm_phase_linear,
-	&sm_phase_switch_info, &sm_phase_mcast,
-	&sm_phase_arm,         &sm_phase_activate,
-	&sm_phase_announce,    NULL,
+	&sm_phase_renew,       &sm_phase_discover, &sm_phase_elect,
+	&sm_phase_commit,      &sm_phase_lids,     &sm_phase_pkeys,
+	&sm_phase_graph,       &sm_phase_routes,   &sm_phase_linear,
+	&sm_phase_switch_info, &sm_phase_mcast,    &sm_phase_arm,
+	&sm_phase_activate,    &sm_phase_announce, NULL,
 };
+#define SETTING_UP 4u /* the first phase that relies on what was found */
 static const struct sm_phase *const light_phases[] = { &sm_phase_light, NULL };
 
 static void start(struct sm *sm, enum sm_sweep_kind kind)
@@ -75,7 +74,6 @@ static void finish_heavy(struct sm *sm)
 
 	sm->counters.sweeps++;
 	sm->counters.last_sweep_ns = sm->config.timers->now_ns - s->began_ns;
-	sm->first = false;
 	sm->up = !s->failed;
 	s->aborted = 0;
 	s->failures = s->failed ? s->failures + 1 : 0;
@@ -198,7 +196,8 @@ void sm_sweep_want(struct sm *sm, uint64_t delay_ns)
 
 static bool is_setting_up(const struct sm *sm)
 {
-	return sm->sweep.kind == SM_SWEEP_HEAVY && sm->sweep.phase > &heavy_phases[2];
+	return sm->sweep.kind == SM_SWEEP_HEAVY &&
+	       sm->sweep.phase >= &heavy_phases[SETTING_UP];
 }
 
 /* Many nodes have gone silent since they were discovered, or one, and a switch says that

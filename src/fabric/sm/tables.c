@@ -74,15 +74,17 @@ const struct sm_phase sm_phase_linear = { .name = "linear", .next = linear_next 
 /* -- SwitchInfo ------------------------------------------------------------------------ */
 
 void sm_switch_info_put(const struct sm *sm, const struct sm_switch *sw,
-			bool clear_change, uint8_t *data)
+			unsigned int flags, uint8_t *data)
 {
 	struct smp_switch_info info = sw->node->switch_info;
 
-	info.state_change = clear_change;
+	info.state_change = (flags & SM_CLEAR_CHANGE) != 0;
 	info.life_time = SM_LIFE_TIME;
 	if (info.lft_top < sm->lid_top)
 		info.lft_top = sm->lid_top;
-	if (info.mft_top < sw->mft_top)
+	if (flags & SM_LOWER_TOP)
+		info.mft_top = IB_LID_MULTICAST_BASE - 1;
+	else if (info.mft_top < sw->mft_top)
 		info.mft_top = sw->mft_top;
 	smp_switch_info_put(data, &info);
 }
@@ -93,6 +95,16 @@ static void info_set(struct sm *sm, struct sm_smp *smp, int error, const uint8_t
 		smp_switch_info_get(data, &smp->to->node->switch_info);
 }
 
+/* Whatever another SM has left in the table of this switch ends here (spec/sa-sm 2.5): it
+ * is raised again block by block, when they have been emptied. */
+static bool has_stale_top(const struct sm_switch *sw)
+{
+	uint16_t top = sw->node->switch_info.mft_top;
+
+	return !sw->mft_adopted && sm_switch_has_top(sw) &&
+	       top >= IB_LID_MULTICAST_BASE && top != IB_LID_PERMISSIVE;
+}
+
 static enum sm_step info_next(struct sm *sm)
 {
 	struct sm_sweep *s = &sm->sweep;
@@ -101,15 +113,17 @@ static enum sm_step info_next(struct sm *sm)
 	     i++) {
 		struct sm_switch *sw = sm->switches[s->cursor++];
 		const struct smp_switch_info *info = &sw->node->switch_info;
+		bool stale = has_stale_top(sw);
 		struct sm_smp *smp;
 
-		if (info->life_time == SM_LIFE_TIME && info->lft_top >= sm->lid_top)
+		if (info->life_time == SM_LIFE_TIME && info->lft_top >= sm->lid_top &&
+		    !stale)
 			continue;
 		smp = sm_sweep_ask(sm, &sw->node->ports[0], MAD_METHOD_SET,
 				   SMP_SWITCH_INFO, 0, info_set);
 		if (!smp)
 			continue;
-		sm_switch_info_put(sm, sw, false, smp->data);
+		sm_switch_info_put(sm, sw, stale ? SM_LOWER_TOP : 0, smp->data);
 		sm_smp_queue(smp);
 		return SM_STEP_SENT;
 	}

@@ -192,6 +192,7 @@ static struct sm_tree *tree_create(struct sm *sm, uint32_t root)
 	for (uint32_t i = 0; i < count; i++)
 		t->parent[i] = SM_SWITCH_NONE;
 	grow(sm, t);
+	sm->mc.grown++;
 	return t;
 }
 

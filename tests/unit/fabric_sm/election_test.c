@@ -26,6 +26,16 @@ static bool is_settled(struct world *w, unsigned int master)
 	return world_is_up(w, master) && sm_state(w->sms[1 - master].sm) == SM_STANDBY;
 }
 
+/* Whatever an earlier SM has left in the tables has no effect. */
+static void expect_nobody(struct world *w, const struct world_group *g)
+{
+	for (unsigned int from = 0; from < w->host_count; from++) {
+		world_walk(w, from, g->mlid);
+		for (unsigned int i = 0; i < w->host_count; i++)
+			assert_int_equal(w->reached[i], 0);
+	}
+}
+
 /* The one that is there first is lesser: it hands over. */
 static void the_greater_priority_takes_over(void **state)
 {
@@ -111,9 +121,7 @@ static void a_standby_takes_over_from_the_dead(void **state)
 	assert_int_equal(w->reregisters[7], before + 1);
 	world_expect_pairs(w);
 	/* Nobody has joined with this one. */
-	for (unsigned int n = 0; n < fabric_node_count(w->fabric); n++)
-		for (unsigned int p = 0; p < 36; p++)
-			assert_false(fabric_mft_has(w->fabric, n, g.mlid, p));
+	expect_nobody(w, &g);
 	world_route(w, 1, &g);
 	before = w->done;
 	world_until(w, w->done == before + 1, SECOND);
@@ -133,11 +141,7 @@ static void a_new_sm_after_the_dead_clears_tables(void **state)
 	world_expect_group(w, &g);
 	world_sm_start(w, 1, 5, NULL);
 	world_until(w, world_is_up(w, 1), 5 * SECOND);
-	for (unsigned int from = 0; from < w->host_count; from++) {
-		world_walk(w, from, g.mlid);
-		for (unsigned int i = 0; i < w->host_count; i++)
-			assert_int_equal(w->reached[i], 0);
-	}
+	expect_nobody(w, &g);
 	world_expect_pairs(w);
 	world_destroy(w);
 }
@@ -202,6 +206,29 @@ static void joined_subnets_have_one_master(void **state)
 	world_destroy(w);
 }
 
+/* A new group in the block where the former SM had others: those do not come back. */
+static void what_was_cut_off_does_not_come_back(void **state)
+{
+	struct world *w = world_up(two_level(), 1);
+	struct world_group old = { .mlid = 0xc000 }, new = { .mlid = 0xc001 };
+
+	for (old.mlid = 0xc000; old.mlid < 0xc064; old.mlid++) {
+		memset(old.members, 'r', w->host_count);
+		assert_int_equal(world_route_now(w, &old), 0);
+	}
+	world_sm_kill(w, 0);
+	world_sm_start(w, 0, 3, NULL);
+	world_until(w, world_is_up(w, 0), 5 * SECOND);
+	new.mlid = 0xc050;
+	new.members[1] = new.members[8] = 'r';
+	assert_int_equal(world_route_now(w, &new), 0);
+	world_expect_group(w, &new);
+	for (old.mlid = 0xc000; old.mlid < 0xc064; old.mlid++)
+		if (old.mlid != new.mlid)
+			expect_nobody(w, &old);
+	world_destroy(w);
+}
+
 static void a_lossy_subnet_keeps_one_master(void **state)
 {
 	unsigned int seeds = harness_count(4, 50);
@@ -234,6 +261,7 @@ int main(void)
 		cmocka_unit_test(a_new_sm_after_the_dead_clears_tables),
 		cmocka_unit_test(who_comes_back_takes_its_place),
 		cmocka_unit_test(joined_subnets_have_one_master),
+		cmocka_unit_test(what_was_cut_off_does_not_come_back),
 		cmocka_unit_test(a_lossy_subnet_keeps_one_master),
 	};
 
