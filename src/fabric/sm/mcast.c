@@ -9,6 +9,9 @@
  * and no mixture of both in which a packet could run in a circle or arrive twice. What
  * could not be removed somewhere keeps its block from being added to. A cell of which is
  * not known what the switch has (another SM's, a reset switch's) is emptied first.
+ *
+ * Differs: OpenSM writes all blocks up to the highest ever used, on every switch, and
+ * leaves what another SM has written (spec/sa-sm 2.5, 7.3).
  */
 #include "fabric/sm/sm_priv.h"
 

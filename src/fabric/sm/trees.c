@@ -11,6 +11,9 @@
  *
  *	bit down to a child   if somebody receives below it
  *	bit up to the parent  if somebody receives elsewhere than below
+ *
+ * Differs: OpenSM gives all groups of a fat tree the same spine, and every member its bit
+ * (spec/sa-sm 1.12, 7.1).
  */
 #include "fabric/sm/sm_priv.h"
 
