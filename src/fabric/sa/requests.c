@@ -447,8 +447,9 @@ static void address_of(const struct ib_packet *packet, struct sa_address *ret)
 	};
 }
 
-void sa_transfer_receive(struct sa_server *s, const struct ib_packet *packet,
-			 const struct mad_header *mad)
+/* Not DATA of RMPP: for one of our transfers. */
+static void transfer_receive(struct sa_server *s, const struct ib_packet *packet,
+			     const struct mad_header *mad)
 {
 	struct sa_address from;
 	struct sa_request *req;
@@ -474,23 +475,29 @@ static bool is_part_of_more(const struct rmpp_header *rmpp)
 	       rmpp->segment > 1;
 }
 
+/* OpenSM looks at no class version, and so do we not: spec/sa-sm 1.1. */
+static bool mad_get(const struct ib_packet *packet, struct mad_header *ret)
+{
+	if (packet->length != MAD_BYTES)
+		return false;
+	mad_header_get(packet->payload, ret);
+	return ret->base_version == SA_BASE_VERSION &&
+	       ret->mgmt_class == MAD_CLASS_SUBN_ADM;
+}
+
 void sa_request_receive(struct sa_server *s, const struct ib_packet *packet)
 {
 	struct sa_address from;
 	struct rmpp_header rmpp;
 	struct mad_header mad;
 
-	/* OpenSM looks at no class version, and so do we not: spec/sa-sm 1.1. */
-	if (packet->length != MAD_BYTES ||
-	    (mad_header_get(packet->payload, &mad),
-	     mad.base_version != SA_BASE_VERSION) ||
-	    mad.mgmt_class != MAD_CLASS_SUBN_ADM) {
+	if (!mad_get(packet, &mad)) {
 		s->counters.malformed++;
 		return;
 	}
 	rmpp_header_get(packet->payload, &rmpp);
 	if (is_transfer_control(&rmpp)) {
-		sa_transfer_receive(s, packet, &mad);
+		transfer_receive(s, packet, &mad);
 	} else if (mad.method == MAD_METHOD_REPORT_RESP) {
 		sa_report_answered(s, packet, &mad);
 	} else if (mad_is_response(&mad) || is_part_of_more(&rmpp)) {

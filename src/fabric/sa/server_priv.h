@@ -106,9 +106,6 @@ void sa_request_answer(struct sa_request *req, const uint8_t *record, uint32_t b
 void sa_request_end(struct sa_request *req, uint16_t status);
 void sa_request_free(struct sa_request *req);
 void sa_requests_forget(struct sa_server *s);
-/* Not DATA of RMPP: for one of our transfers. */
-void sa_transfer_receive(struct sa_server *s, const struct ib_packet *packet,
-			 const struct mad_header *mad);
 int sa_send(struct sa_server *s, const struct sa_address *to,
 	    const uint8_t mad[MAD_BYTES]);
 
