@@ -25,6 +25,7 @@ static struct sa_route *route_get(struct sa_server *s, uint16_t mlid)
 	route->mlid = mlid;
 	list_init(&route->now);
 	list_init(&route->next);
+	list_append(&s->route_list, &route->link);
 	*slot = route;
 	return route;
 }
@@ -139,4 +140,46 @@ static void route_done(void *arg, int error)
 	route->changed = false;
 	take_over(&route->now, &route->next);
 	route_order(route);
+}
+
+static bool has_members(const struct sa_server *s, uint16_t mlid)
+{
+	const struct sa_group *group = s->by_mlid[sa_mlid_index(mlid)];
+
+	return group && group->count;
+}
+
+void sa_routes_restore(struct sa_server *s)
+{
+	list_for_each(l, &s->route_list) {
+		struct sa_route *route = container_of(l, struct sa_route, link);
+
+		if (!has_members(s, route->mlid))
+			sa_route_changed(s, route->mlid);
+	}
+	sa_for_each_group(group, s) {
+		if (group->count)
+			sa_route_changed(s, group->rec.mlid);
+	}
+}
+
+void sa_routes_stop(struct sa_server *s)
+{
+	list_for_each(l, &s->route_list) {
+		struct sa_route *route = container_of(l, struct sa_route, link);
+
+		route->under_way = false;
+		route->changed = false;
+	}
+}
+
+void sa_routes_destroy(struct sa_server *s)
+{
+	list_for_each_safe(l, &s->route_list) {
+		struct sa_route *route = container_of(l, struct sa_route, link);
+
+		s->routes[sa_mlid_index(route->mlid)] = NULL;
+		list_remove(l);
+		free(route);
+	}
 }

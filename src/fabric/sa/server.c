@@ -36,6 +36,7 @@ int sa_server_create(const struct sa_server_config *config, struct sa_server **r
 	s->random = config->random;
 	s->sa_key = config->sa_key ? config->sa_key : DEFAULT_SA_KEY;
 	s->next_tid = random_u64(s->random);
+	list_init(&s->route_list);
 	list_init(&s->service_list);
 	list_init(&s->subscription_list);
 	r = tables_create(s);
@@ -59,8 +60,7 @@ void sa_server_destroy(struct sa_server *s)
 	sa_subscriptions_forget(s);
 	sa_services_forget(s);
 	sa_groups_destroy(s);
-	for (uint32_t i = 0; i < SA_MLIDS_MAX; i++)
-		free(s->routes[i]);
+	sa_routes_destroy(s);
 	hash_fini(&s->pending);
 	hash_fini(&s->groups);
 	hash_fini(&s->members);
@@ -186,15 +186,15 @@ static void forget_lost_members(struct sa_server *s, uint32_t index)
 /* The groups that were loaded, and the switches' tables for them (spec/sa-sm 2.5). */
 static void restore(struct sa_server *s)
 {
-	for (uint32_t i = 0; i < SA_MLIDS_MAX; i++) {
-		struct sa_group *group;
+	uint32_t i;
 
+	/* By index, since one port that is forgotten may take several groups. */
+	for (i = sa_mlid_next(&s->mlids, 0); i < SA_MLIDS_MAX;
+	     i = sa_mlid_next(&s->mlids, i + 1))
 		forget_lost_members(s, i);
-		group = s->by_mlid[i];
-		/* What was routed may have to be cleared. */
-		if (s->routes[i] || (group && group->count))
-			sa_route_changed(s, (uint16_t)(IB_LID_MULTICAST_BASE + i));
-		if (group && group->full_members)
+	sa_routes_restore(s);
+	sa_for_each_group(group, s) {
+		if (group->full_members)
 			sa_report_group(s, TRAP_MGID_CREATED, group);
 	}
 }
@@ -209,18 +209,11 @@ static void sm_up(void *arg)
 	if (s->was_up) {
 		sa_groups_forget(s);
 		sa_subscriptions_forget(s);
+		sa_services_forget(s);
 	}
 	s->up = true;
 	s->was_up = true;
 	restore(s);
-}
-
-static void route_stop(struct sa_route *route)
-{
-	if (!route)
-		return;
-	route->under_way = false;
-	route->changed = false;
 }
 
 static void sm_down(void *arg)
@@ -230,8 +223,7 @@ static void sm_down(void *arg)
 	s->up = false;
 	sa_requests_forget(s);
 	sa_reports_forget(s);
-	for (uint32_t i = 0; i < SA_MLIDS_MAX; i++)
-		route_stop(s->routes[i]);
+	sa_routes_stop(s);
 }
 
 static void sm_port_in(void *arg, uint64_t port_guid)

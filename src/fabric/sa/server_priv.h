@@ -196,6 +196,7 @@ int sa_groups_from_partitions(struct sa_server *s, const struct sm_partition *pa
  * entries does; created by the first order, freed with the server.
  */
 struct sa_route {
+	struct list link; /* in server.route_list */
 	struct sa_server *server;
 	uint16_t mlid;
 	bool under_way, changed; /* changed: another order has to follow */
@@ -204,6 +205,11 @@ struct sa_route {
 void sa_route_changed(struct sa_server *s, uint16_t mlid);
 /* False: the tables are as the database is, nothing to wait for. */
 bool sa_route_wait(struct sa_request *req, uint16_t mlid);
+/* Order what the database holds, and the clearing of what was ordered before. */
+void sa_routes_restore(struct sa_server *s);
+/* What was ordered will not be answered any more. */
+void sa_routes_stop(struct sa_server *s);
+void sa_routes_destroy(struct sa_server *s);
 
 /* -- what requests are compared with ------------------------------------------------- */
 
@@ -334,6 +340,7 @@ struct sa_server {
 	struct hash groups, members, member_ports;
 	struct sa_group *by_mlid[SA_MLIDS_MAX];
 	struct sa_route *routes[SA_MLIDS_MAX];
+	struct list route_list;
 	struct sa_mlids mlids;
 	uint32_t next_mgid; /* the counter in assigned MGIDs */
 

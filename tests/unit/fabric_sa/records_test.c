@@ -504,6 +504,34 @@ static void services_have_a_key_and_a_partition(void **state)
 	record(w, &ask, SA_REQ_INVALID, 0);
 }
 
+static void services_go_with_the_database(void **state)
+{
+	struct world *w = *state, *standby = world_create(6);
+	struct sa_service rec = { .id = 7, .lease = 10 }, got;
+	struct world_ask ask;
+	uint8_t *bytes;
+	size_t length;
+
+	ask = ask_service(w, "H2 set attr=31", &rec, 1 | 2 | 16);
+	record(w, &ask, 0, 22);
+	world_run(w, 4000 * TIMER_MS);
+	assert_int_equal(sa_server_save(w->server, &bytes, &length), 0);
+	assert_int_equal(sa_server_load(standby->server, bytes, length), 0);
+	ask = ask_service(standby, "H3 get attr=31", &rec, 1);
+	sa_service_get(record(standby, &ask, 0, 22), &got);
+	assert_int_equal(got.lease, 6);
+	world_run(standby, 6000 * TIMER_MS);
+	ask = ask_service(standby, "H3 get attr=31", &rec, 1);
+	record(standby, &ask, SA_NO_RECORDS, 0);
+	/* Who was master before does not know what has been since. */
+	sa_server_sm_ops.down(w->server);
+	sa_server_sm_ops.up(w->server);
+	ask = ask_service(w, "H3 get attr=31", &rec, 1);
+	record(w, &ask, SA_NO_RECORDS, 0);
+	free(bytes);
+	world_destroy(standby);
+}
+
 #define RECORDS_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -525,6 +553,7 @@ int main(void)
 		RECORDS_TEST(groups_of_other_partitions_have_no_path),
 		RECORDS_TEST(services_are_kept_for_their_lease),
 		RECORDS_TEST(services_have_a_key_and_a_partition),
+		RECORDS_TEST(services_go_with_the_database),
 	};
 
 	return harness_run(tests);
