@@ -125,7 +125,7 @@ void sa_report_answered(struct sa_server *s, const struct ib_packet *packet,
 		report_end(report);
 		return;
 	}
-	s->counters.malformed++; /* late, or of nobody whom we told anything */
+	s->counters.bad_answer++; /* late, or of nobody whom we told anything */
 }
 
 /* -- who is told --------------------------------------------------------------------- */

@@ -476,13 +476,23 @@ static bool is_part_of_more(const struct rmpp_header *rmpp)
 }
 
 /* OpenSM looks at no class version, and so do we not: spec/sa-sm 1.1. */
-static bool mad_get(const struct ib_packet *packet, struct mad_header *ret)
+static bool mad_get(struct sa_server *s, const struct ib_packet *packet,
+		    struct mad_header *ret)
 {
-	if (packet->length != MAD_BYTES)
+	if (packet->length != MAD_BYTES) {
+		s->counters.bad_length++;
 		return false;
+	}
 	mad_header_get(packet->payload, ret);
-	return ret->base_version == SA_BASE_VERSION &&
-	       ret->mgmt_class == MAD_CLASS_SUBN_ADM;
+	if (ret->base_version != SA_BASE_VERSION) {
+		s->counters.bad_version++;
+		return false;
+	}
+	if (ret->mgmt_class != MAD_CLASS_SUBN_ADM) {
+		s->counters.bad_class++;
+		return false;
+	}
+	return true;
 }
 
 void sa_request_receive(struct sa_server *s, const struct ib_packet *packet)
@@ -491,17 +501,17 @@ void sa_request_receive(struct sa_server *s, const struct ib_packet *packet)
 	struct rmpp_header rmpp;
 	struct mad_header mad;
 
-	if (!mad_get(packet, &mad)) {
-		s->counters.malformed++;
+	if (!mad_get(s, packet, &mad))
 		return;
-	}
 	rmpp_header_get(packet->payload, &rmpp);
 	if (is_transfer_control(&rmpp)) {
 		transfer_receive(s, packet, &mad);
 	} else if (mad.method == MAD_METHOD_REPORT_RESP) {
 		sa_report_answered(s, packet, &mad);
-	} else if (mad_is_response(&mad) || is_part_of_more(&rmpp)) {
-		s->counters.malformed++;
+	} else if (mad_is_response(&mad)) {
+		s->counters.bad_answer++;
+	} else if (is_part_of_more(&rmpp)) {
+		s->counters.bad_segment++;
 	} else {
 		s->counters.requests++;
 		address_of(packet, &from);

@@ -80,7 +80,11 @@ struct sa_counters {
 	uint64_t dropped_repeated; /* the same is being worked on */
 	uint64_t dropped_full;     /* too many or too much at once */
 	uint64_t dropped_down;     /* anything, while the SM is not master */
-	uint64_t malformed; /* wrong length, version, class; an answer to nothing */
+	uint64_t bad_length;       /* not a MAD */
+	uint64_t bad_version;      /* of the base */
+	uint64_t bad_class;
+	uint64_t bad_segment; /* of a request that claims to be longer than a MAD */
+	uint64_t bad_answer;  /* to nothing that is waiting for one */
 	uint64_t reports, reports_answered, reports_lost;
 	uint64_t rmpp_transfers;
 };

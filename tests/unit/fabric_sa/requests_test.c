@@ -37,13 +37,14 @@ static void what_is_no_request_is_counted(void **state)
 	world_ask_put(&ask, good);
 	packet.payload = good;
 	sa_server_sm_ops.receive(w->server, &packet);
-	assert_int_equal(counters(w).malformed, 1);
+	assert_int_equal(counters(w).bad_length, 1);
 	for (unsigned int i = 0; i < 2; i++) { /* base version, class */
 		memcpy(bytes, good, sizeof(bytes));
 		bytes[i] = 9;
 		world_deliver(w, 2, bytes);
-		assert_int_equal(counters(w).malformed, 2 + i);
 	}
+	assert_int_equal(counters(w).bad_version, 1);
+	assert_int_equal(counters(w).bad_class, 1);
 	memcpy(bytes, good, sizeof(bytes));
 	bytes[3] = MAD_METHOD_GET_RESP;
 	world_deliver(w, 2, bytes);
@@ -51,7 +52,12 @@ static void what_is_no_request_is_counted(void **state)
 	world_deliver(w, 2, bytes);
 	bytes[3] = MAD_METHOD_TRAP_REPRESS;
 	world_deliver(w, 2, bytes);
-	assert_int_equal(counters(w).malformed, 6);
+	assert_int_equal(counters(w).bad_answer, 3);
+	ask.rmpp = (struct rmpp_header){
+		.version = 1, .type = RMPP_DATA, .flags = RMPP_ACTIVE, .segment = 2
+	};
+	world_ask_send(w, &ask);
+	assert_int_equal(counters(w).bad_segment, 1);
 	assert_int_equal(counters(w).requests, 0);
 	world_run(w, 0);
 	assert_int_equal(w->sent_count, 0);
