@@ -377,6 +377,8 @@ void sm_sweep_init(struct sm *sm);
 void sm_sweep_fini(struct sm *sm);
 /* Heavy: `delay_ns` from now, or right after the one that is under way. */
 void sm_sweep_want(struct sm *sm, uint64_t delay_ns);
+/* Light, unless another one is sooner or under way. */
+void sm_sweep_look(struct sm *sm, uint64_t delay_ns);
 /* Go on, at once or from the timers. */
 void sm_sweep_go(struct sm *sm);
 /* End it here; the next one is due as `next_ns` says; UINT64_MAX: when somebody wants. */

@@ -194,6 +194,15 @@ void sm_sweep_want(struct sm *sm, uint64_t delay_ns)
 	s->wanted = true;
 }
 
+void sm_sweep_look(struct sm *sm, uint64_t delay_ns)
+{
+	struct sm_sweep *s = &sm->sweep;
+
+	if (s->kind == SM_SWEEP_NONE && !s->wanted &&
+	    (!s->next.armed || s->next.when_ns > sm->config.timers->now_ns + delay_ns))
+		timer_arm(&s->next, delay_ns);
+}
+
 static bool is_setting_up(const struct sm *sm)
 {
 	return sm->sweep.kind == SM_SWEEP_HEAVY &&

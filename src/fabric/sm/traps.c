@@ -2,7 +2,7 @@
 /*
  * Traps (spec/sa-sm 2.1, 3.9): each is answered by TrapRepress with its transaction id, and
  * told once, though it may be repeated; a link that changed, or a port's capabilities,
- * makes the SM sweep.
+ * makes the SM sweep; any other at least look.
  */
 #include "fabric/sm/sm_priv.h"
 
@@ -67,6 +67,8 @@ void sm_trap(struct sm *sm, const struct ib_packet *packet)
 		doubt_description(sm, n.issuer_lid);
 	if (n.is_generic && (n.trap == TRAP_LINK_STATE || n.trap == TRAP_LOCAL_CHANGE))
 		sm_sweep_want(sm, SETTLE_NS);
+	else
+		sm_sweep_look(sm, SETTLE_NS);
 	if (client && client->trap && sm->serving)
 		client->trap(sm->config.client_arg, packet->payload + SMP_DATA);
 }
