@@ -216,9 +216,13 @@ static unsigned int infiniband_follow(struct hca_device *dev, struct shm_port *p
 		changes |= HCA_PORT_GIDS;
 	if (pkeys_follow(port, ib))
 		changes |= HCA_PORT_PKEYS;
-	if (replace(&port->lid, ib->lid) | replace(&port->lmc, ib->lmc))
+	if (replace(&port->lid, ib->lid))
 		changes |= HCA_PORT_LID;
-	if (replace(&port->sm_lid, ib->sm_lid) | replace(&port->sm_sl, ib->sm_sl))
+	if (replace(&port->lmc, ib->lmc))
+		changes |= HCA_PORT_LID;
+	if (replace(&port->sm_lid, ib->sm_lid))
+		changes |= HCA_PORT_SM;
+	if (replace(&port->sm_sl, ib->sm_sl))
 		changes |= HCA_PORT_SM;
 	if (others_follow(port, ib))
 		changes |= HCA_PORT_OTHER;
