@@ -329,6 +329,10 @@ static unsigned int follow(struct engine *e, struct sender *s)
 	if (n) {
 		run_count(&s->run);
 		s->idle_looks = 0;
+		/* Again: a peer may have written there, and its sender would never more
+		 * believe the position. */
+		atomic_store_explicit(&s->cursor->incarnation, s->incarnation,
+				      memory_order_relaxed);
 		atomic_store_explicit(&s->cursor->position, s->position,
 				      memory_order_release); /* G1 */
 	}

@@ -217,10 +217,23 @@ bool sender_idle(struct engine *e, struct sender *s)
 	return s->idle_looks >= SILENT_LOOKS && fall_silent(e, s);
 }
 
+/* Bits without the one above them: their ringer died in between, or a peer scribbled. */
+static void collect_unsummed(struct engine *e)
+{
+	uint32_t w = e->rx.silent_next / 64;
+	uint64_t bits =
+		atomic_load_explicit(&e->doorbell->words[w], memory_order_acquire);
+
+	bits &= ~e->rx.active_bits[w];
+	if (unlikely(bits))
+		collect_word(e, w, bits);
+}
+
 void senders_visit_silent(struct engine *e)
 {
 	struct rx *rx = &e->rx;
 
+	collect_unsummed(e);
 	for (unsigned int i = 0; i < 16; i++) {
 		struct sender *s = rx->senders[rx->silent_next];
 

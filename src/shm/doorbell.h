@@ -45,7 +45,7 @@ struct shm_cursor {
 static_assert(sizeof(struct shm_cursor) == SHM_CACHE_LINE, "shm layout");
 
 struct shm_doorbell {
-	uint64_t magic;
+	uint64_t magic; /* this line: for people who look into the file */
 	uint32_t layout_version;
 	uint32_t slot; /* the owner */
 	uint32_t incarnation;
@@ -73,7 +73,9 @@ static_assert(offsetof(struct shm_doorbell, cursors) == 4096, "shm layout");
 
 /* Create the file (verbcastd). The descriptor is sealed; close it by close(2). */
 int shm_doorbell_create(uint32_t slot, uint32_t incarnation, int *ret_fd);
-/* Map it read-write, checked, not inherited by children. -EPROTO: not a doorbell. */
+/* Map it read-write, not inherited by children. The descriptor is verbcastd's: its size
+ * and seals are checked (-EPROTO), what stands in it is not, for every peer writes there,
+ * and one that scribbles must not keep others from ringing. */
 int shm_doorbell_map(int fd, struct shm_doorbell **ret);
 void shm_doorbell_unmap(struct shm_doorbell *d);
 
