@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ctest: TIMEOUT 300
+// ctest: TIMEOUT 600
 /*
  * Nobody dies of another's death, and nobody waits for one that stands still: processes
  * that are killed at random instants, and stopped, among others that talk on.
@@ -177,7 +177,7 @@ static void expect_unhurt(uint32_t slot)
 
 static void senders_that_are_killed_hurt_nobody(void **state)
 {
-	unsigned int kills = harness_count(24, 20000);
+	unsigned int kills = harness_count(24, 60000);
 	uint32_t x = 1;
 
 	start_receivers(RECEIVERS);
@@ -244,7 +244,7 @@ static void a_stopped_receiver_loses_alone_and_knows_how_much(void **state)
 
 static void receivers_that_are_killed_hurt_nobody(void **state)
 {
-	unsigned int kills = harness_count(10, 2000);
+	unsigned int kills = harness_count(10, 40000);
 	uint32_t x = 2;
 
 	start_receivers(RECEIVERS);

@@ -47,7 +47,7 @@ struct child {
 	bool ended; /* its socket is at its end */
 	int doorbell_fd, counters_fd, log_fd;
 	struct shm_doorbell *doorbell;
-	uint64_t mapped_by; /* slots that follow its log, and have not told its end */
+	uint64_t awaited; /* dead: who lived then, and has not read its log to the end */
 };
 
 /* What children tell the test, in memory that all have. */
@@ -117,7 +117,8 @@ static inline void answer_map(struct site *s, uint32_t asking, uint32_t slot, in
 	struct reply rep = { .error = -ENOENT };
 	int fds[2], n = 0;
 
-	if (c->incarnation) {
+	/* Who has read a dead one's log would read it again (as daemon/slots.c). */
+	if (c->incarnation && (c->alive || c->awaited >> asking & 1)) {
 		rep = (struct reply){ .incarnation = c->incarnation, .dead = !c->alive };
 		if (c->alive) {
 			rep.doorbell = 1;
@@ -126,7 +127,6 @@ static inline void answer_map(struct site *s, uint32_t asking, uint32_t slot, in
 		if (c->log_fd >= 0) {
 			rep.log = 1;
 			fds[n++] = c->log_fd;
-			c->mapped_by |= 1ull << asking;
 		}
 	}
 	send_with(socket, &rep, sizeof(rep), fds, n);
@@ -149,7 +149,7 @@ static inline void answer(struct site *s, uint32_t asking, const struct request 
 		break;
 	case ASK_DRAINED:
 		if (other->incarnation == req->incarnation)
-			other->mapped_by &= ~(1ull << asking);
+			other->awaited &= ~(1ull << asking);
 		break;
 	case ASK_ATTACH:
 		world_mgid(req->group, mgid);
@@ -240,9 +240,12 @@ static inline void site_bury(struct site *s, uint32_t slot)
 	for (uint32_t i = 0; i < s->tables->h.groups_used; i++)
 		shm_group_clear(s->tables, i, slot);
 	for (uint32_t i = 0; i < CHILDREN; i++) {
-		s->children[i].mapped_by &= ~(1ull << slot);
-		if (s->children[i].alive)
-			shm_doorbell_kick(s->children[i].doorbell, slot);
+		s->children[i].awaited &= ~(1ull << slot);
+		if (!s->children[i].alive)
+			continue;
+		if (c->log_fd >= 0)
+			c->awaited |= 1ull << i;
+		shm_doorbell_kick(s->children[i].doorbell, slot);
 	}
 	pthread_mutex_unlock(&s->lock);
 }
@@ -254,7 +257,7 @@ static inline bool site_drained(struct site *s, uint32_t slot)
 	bool drained;
 
 	pthread_mutex_lock(&s->lock);
-	drained = !c->mapped_by;
+	drained = !c->awaited;
 	if (drained) {
 		atomic_store(&s->tables->slots[slot].state, SHM_SLOT_FREE);
 		child_forget(c);
