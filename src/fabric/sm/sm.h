@@ -5,8 +5,8 @@
  * brings ports up, and repeats what traps and timers tell it to (spec/sa-sm 2, 3, 7). The
  * subnet administrator (fabric/sa) works on what it found, struct subnet.
  *
- * Every step is sliced: no call works longer than some hundred microseconds, whatever the
- * size of the subnet. One thread, no clock of its own.
+ * Every step is sliced: calls work for some hundred microseconds in a subnet of thousands
+ * of ports, two milliseconds in one of ten thousand. One thread, no clock of its own.
  */
 #ifndef FABRIC_SM_SM_H
 #define FABRIC_SM_SM_H
@@ -39,7 +39,7 @@ struct sm_config {
 	unsigned int smps_on_wire; /* 0: 32 */
 	uint64_t light_sweep_ns;   /* 0: 10 s */
 	uint64_t standby_poll_ns;  /* 0: 250 ms; a master that misses 3 is dead */
-	/* Partitions; null: Default=0xffff, all ports full members, IPv4 broadcast group. */
+	/* Partitions, which live as long as the SM; null: Default=0xffff, all ports full members, IPv4 broadcast group. */
 	const struct sm_partition *partitions;
 	unsigned int partition_count;
 	/* For the subnet administrator, which is created on the SM's subnet. */

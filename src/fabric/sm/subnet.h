@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The subnet as the last sweep found it: nodes, ports, links. Written by the SM, read by
- * the SA.
+ * the SA. Sweeps take nodes away: pointers into it are good until the next timer runs.
  */
 #ifndef FABRIC_SM_SUBNET_H
 #define FABRIC_SM_SUBNET_H

@@ -59,16 +59,18 @@ void sm_trap(struct sm *sm, const struct ib_packet *packet)
 	mad_header_get(packet->payload, &h);
 	notice_get(packet->payload + SMP_DATA, NOTICE_TRAP_BYTES, &n);
 	repress(sm, packet);
+	/* A node that was off counts its transactions from the beginning again: what looks
+	 * like a repetition may be none, and a sweep too many costs little. */
+	if (n.is_generic && (n.trap == TRAP_LINK_STATE || n.trap == TRAP_LOCAL_CHANGE))
+		sm_sweep_want(sm, SETTLE_NS);
+	else
+		sm_sweep_look(sm, SETTLE_NS);
 	if (is_repeated(sm, packet, h.tid, n.trap))
 		return;
 	sm->counters.traps++;
 	log_debug("sm: trap %u from LID %u", n.trap, n.issuer_lid);
 	if (n.is_generic && n.trap == TRAP_LOCAL_CHANGE)
 		doubt_description(sm, n.issuer_lid);
-	if (n.is_generic && (n.trap == TRAP_LINK_STATE || n.trap == TRAP_LOCAL_CHANGE))
-		sm_sweep_want(sm, SETTLE_NS);
-	else
-		sm_sweep_look(sm, SETTLE_NS);
 	if (client && client->trap && sm->serving)
 		client->trap(sm->config.client_arg, packet->payload + SMP_DATA);
 }
