@@ -606,8 +606,8 @@ static void a_source_gid_counts_with_a_grh_only(void **state)
 
 /* -- entries that change under traffic -------------------------------------------------- */
 
-/* How far each of the three is: who changes entries runs no farther ahead of the receiver
- * than entries rest. */
+/* How far each of the three is. Entries are changed a few times for each datagram that
+ * came, so that fewer are used again than rest while any is on its way. */
 static struct {
 	_Atomic uint32_t sent, received, changes;
 	_Atomic bool over;
@@ -632,13 +632,18 @@ static void *send_all(void *arg)
 
 static void *change_all(void *arg)
 {
-	uint32_t n = 0;
+	uint32_t n = 0, seen = 0, left = 8;
 
 	while (!atomic_load(&race.over)) {
-		if (n > 8 * atomic_load(&race.received) + 8) {
+		uint32_t received = atomic_load(&race.received);
+
+		left = received == seen ? left : 8;
+		seen = received;
+		if (!left) {
 			sched_yield();
 			continue;
 		}
+		left--;
 		lead(0, &race.other);
 		lead_no_more(0, &race.other);
 		atomic_store(&race.changes, ++n);
@@ -673,7 +678,7 @@ static void who_stays_hears_all_while_entries_are_replaced(void **state)
 	atomic_store(&race.over, true);
 	pthread_join(sending, NULL);
 	pthread_join(changing, NULL);
-	assert_true(atomic_load(&race.changes) > 100);
+	assert_true(atomic_load(&race.changes) > 8);
 	engine_ah_destroy(race.ah.engine);
 	world_qp_destroy(&race.other);
 	world_qp_destroy(&receiver);
