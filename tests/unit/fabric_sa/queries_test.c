@@ -195,6 +195,34 @@ static void a_silent_receiver_is_given_up(void **state)
 	assert_int_equal(world_count(w, "H6 table"), 3);
 }
 
+/* What transfers may hold together is given back by each: 256 MB of 64 kB go past. */
+static void stopped_transfers_hold_nothing(void **state)
+{
+	struct world *w = *state;
+	struct sa_counters counters;
+	struct world_ask ask;
+	char text[64];
+
+	for (unsigned int i = 0; i < 1000; i++) {
+		snprintf(text, sizeof(text), "H2 set create js=1 mgid=ff12::7:%x", i);
+		world_assert(w, text, 0);
+	}
+	w->mute = true;
+	for (unsigned int i = 0; i < 4200; i++) {
+		world_ask_parse(w, &ask, "H6 table");
+		world_ask_send(w, &ask);
+		ask.rmpp = (struct rmpp_header){ .version = 1,
+						 .type = RMPP_STOP,
+						 .flags = RMPP_ACTIVE,
+						 .status = RMPP_STATUS_RESX };
+		world_ask_send(w, &ask);
+		world_run(w, 0);
+	}
+	sa_server_counters(w->server, &counters);
+	assert_int_equal(counters.rmpp_transfers, 4200);
+	assert_int_equal(counters.dropped_full, 0);
+}
+
 #define QUERIES_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -208,6 +236,7 @@ int main(void)
 		QUERIES_TEST(a_long_table_arrives_whole),
 		QUERIES_TEST(many_tables_are_sent_at_once),
 		QUERIES_TEST(a_silent_receiver_is_given_up),
+		QUERIES_TEST(stopped_transfers_hold_nothing),
 	};
 
 	return harness_run(tests);

@@ -275,6 +275,7 @@ static void traps_are_forwarded(void **state)
 	assert_int_equal(report(w, 0)->packet.dlid + report(w, 1)->packet.dlid +
 				 report(w, 2)->packet.dlid,
 			 2 + 3 + 6);
+	assert_int_not_equal(report(w, 0)->mad.tid, report(w, 1)->mad.tid);
 	small_gid(&gid, SMALL_PREFIX, SMALL_SWITCH_GUID);
 	assert_memory_equal(report(w, 0)->bytes + SA_DATA + NOTICE_TRAP_BYTES, gid.raw,
 			    16);
@@ -372,6 +373,18 @@ static void a_standby_tells_of_the_groups_it_takes_over(void **state)
 	world_destroy(standby);
 }
 
+static void a_new_mastership_begins_without_full_members(void **state)
+{
+	struct world *w = *state;
+
+	world_assert(w, "H2 set join js=1 mgid=ff12:401b:ffff::ffff:ffff", 0);
+	sa_server_sm_ops.down(w->server);
+	sa_server_sm_ops.up(w->server);
+	subscribe(w, 3, TRAP_MGID_CREATED);
+	world_assert(w, "H2 set join js=1 mgid=ff12:401b:ffff::ffff:ffff", 0);
+	assert_int_equal(reports(w), 1);
+}
+
 #define REPORTS_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -389,6 +402,7 @@ int main(void)
 		REPORTS_TEST(a_subscription_is_one_until_it_ends),
 		REPORTS_TEST(subscriptions_can_be_asked_for),
 		REPORTS_TEST(a_standby_tells_of_the_groups_it_takes_over),
+		REPORTS_TEST(a_new_mastership_begins_without_full_members),
 	};
 
 	return harness_run(tests);
