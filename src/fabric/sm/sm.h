@@ -39,7 +39,8 @@ struct sm_config {
 	unsigned int smps_on_wire; /* 0: 32 */
 	uint64_t light_sweep_ns;   /* 0: 10 s */
 	uint64_t standby_poll_ns;  /* 0: 250 ms; a master that misses 3 is dead */
-	/* Partitions, which live as long as the SM; null: Default=0xffff, all ports full members, IPv4 broadcast group. */
+	/* Partitions, which live as long as the SM; null: Default=0xffff, all ports full
+	 * members, IPv4 broadcast group. */
 	const struct sm_partition *partitions;
 	unsigned int partition_count;
 	/* For the subnet administrator, which is created on the SM's subnet. */
