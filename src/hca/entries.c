@@ -4,6 +4,7 @@
  * leads to.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "hca/groups_priv.h"
 
@@ -49,26 +50,38 @@ static int entry_create(struct hca_site *site, uint32_t ingress,
 	return 0;
 }
 
-/*
- * The group's members did not attach just now: what is stamped with the entry as it is was
- * not sent to them, so the entry makes way for a new one. Where there is no place for one,
- * some datagrams that were sent before the route was there may come by it.
- */
-static void lead_to(struct hca_site *site, struct hca_entry *entry,
-		    const struct hca_group *group)
+static void processes_of(const struct hca_group *group, uint64_t words[SHM_SLOT_WORDS])
 {
-	uint64_t added[SHM_SLOT_WORDS] = { 0 };
-
+	memset(words, 0, SHM_SLOT_WORDS * sizeof(words[0]));
 	list_for_each(l, &group->processes) {
 		uint32_t slot = container_of(l, struct hca_group_process, link)->slot;
 
-		added[slot / 64] |= 1ull << (slot % 64);
+		words[slot / 64] |= 1ull << (slot % 64);
 	}
-	if (shm_group_relink(site->tables, entry->index, added, &entry->index) == 0)
+}
+
+/*
+ * The group's members do not attach or detach just now: a route comes or goes. So what is
+ * stamped with the entry as it is was sent to others than what will be, and the entry makes
+ * way for a new one. Where there is no place for one, that is not told apart.
+ */
+static void lead(struct hca_site *site, struct hca_entry *entry,
+		 const struct hca_group *group, bool there)
+{
+	uint64_t words[SHM_SLOT_WORDS];
+
+	processes_of(group, words);
+	if (shm_group_relink(site->tables, entry->index, words, there, &entry->index) ==
+	    0)
 		return;
-	list_for_each(l, &group->processes)
-		shm_group_set(site->tables, entry->index,
-			      container_of(l, struct hca_group_process, link)->slot);
+	list_for_each(l, &group->processes) {
+		uint32_t slot = container_of(l, struct hca_group_process, link)->slot;
+
+		if (there)
+			shm_group_set(site->tables, entry->index, slot);
+		else
+			shm_group_clear(site->tables, entry->index, slot);
+	}
 }
 
 int hca_entry_get(struct hca_group *group, uint32_t ingress, struct hca_entry **ret)
@@ -84,20 +97,22 @@ int hca_entry_get(struct hca_group *group, uint32_t ingress, struct hca_entry **
 	}
 	entry->uses++;
 	if (!list_empty(&group->processes))
-		lead_to(site, entry, group);
+		lead(site, entry, group, true);
 	*ret = entry;
 	return 0;
 }
 
+/* The last one leaves the entry as it is: what is on its way by it still finds whom it was
+ * for. */
 void hca_entry_put(struct hca_group *group, struct hca_entry *entry)
 {
 	struct hca_site *site = group->device->site;
 
-	list_for_each(l, &group->processes)
-		shm_group_clear(site->tables, entry->index,
-				container_of(l, struct hca_group_process, link)->slot);
-	if (--entry->uses)
+	if (--entry->uses) {
+		if (!list_empty(&group->processes))
+			lead(site, entry, group, false);
 		return;
+	}
 	shm_group_unlink(site->tables, entry->index);
 	hash_remove(&site->entries, &entry->node);
 	free(entry);

@@ -425,7 +425,7 @@ void shm_group_unlink(struct shm_tables *t, uint32_t entry)
 /* The new one stands before the old one in the chain until that is gone: whoever looks
  * finds one of them, and each with all of its members. */
 int shm_group_relink(struct shm_tables *t, uint32_t entry,
-		     const uint64_t added[SHM_SLOT_WORDS], uint32_t *ret_entry)
+		     const uint64_t changed[SHM_SLOT_WORDS], bool in, uint32_t *ret_entry)
 {
 	struct group_key key = key_of(&t->groups[entry]);
 	uint64_t members[SHM_SLOT_WORDS];
@@ -433,9 +433,11 @@ int shm_group_relink(struct shm_tables *t, uint32_t entry,
 
 	if (to == SHM_NONE)
 		return -ENOSPC;
-	for (unsigned int w = 0; w < SHM_SLOT_WORDS; w++)
-		members[w] = added[w] | atomic_load_explicit(&t->groups[entry].members[w],
-							     memory_order_relaxed);
+	for (unsigned int w = 0; w < SHM_SLOT_WORDS; w++) {
+		members[w] = atomic_load_explicit(&t->groups[entry].members[w],
+						  memory_order_relaxed);
+		members[w] = in ? members[w] | changed[w] : members[w] & ~changed[w];
+	}
 	chains_begin(t);
 	group_name(t, &t->groups[to], &key, members);
 	chain_add(t, to, &key);

@@ -26,9 +26,10 @@
  * switches decide from which ports a member is reached, and entries come and go while
  * members stay: a receiver looks up what the entry of a datagram is (shm_group_view), and
  * whether it leads to it. What was stamped before the entry was linked is not the entry's.
- * Bits of processes are added to a linked entry by their attach alone; when a route makes
- * one reachable, the entry is replaced by a new one (shm_group_relink). So what was stamped
- * before the route was there does not count for it.
+ * Bits of processes are changed in a linked entry by attach and detach alone; when a route
+ * comes or goes, the entry is replaced by a new one (shm_group_relink), or given up with
+ * its bits. So what was stamped before the route was there does not count for it, and what
+ * was stamped while it was is not lost.
  */
 #ifndef SHM_TABLES_H
 #define SHM_TABLES_H
@@ -242,12 +243,13 @@ int shm_group_link(struct shm_tables *t, uint32_t ingress, const uint8_t mgid[16
 		   uint16_t mlid, uint32_t *ret_entry);
 void shm_group_unlink(struct shm_tables *t, uint32_t entry);
 /*
- * Let a new entry take the place of `entry`, with the same name, the same members, and
- * those in `added` besides: what is stamped with the old one is not for these. -ENOSPC:
- * the old one stays.
+ * Let a new entry take the place of `entry`, with the same name and the same members, but
+ * for those in `changed`, which are `in` it or not. What is stamped with the old one is for
+ * whom it was for. -ENOSPC: the old one stays.
  */
 int shm_group_relink(struct shm_tables *t, uint32_t entry,
-		     const uint64_t added[SHM_SLOT_WORDS], uint32_t *ret_entry);
+		     const uint64_t changed[SHM_SLOT_WORDS], bool in,
+		     uint32_t *ret_entry);
 
 /* Set or clear the bit of a process; returns the entry's new generation. A change of
  * generation is made even where the bit stays as it is (a further member in the same

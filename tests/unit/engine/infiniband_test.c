@@ -128,19 +128,24 @@ static void detach(struct world_qp *q)
 		shm_group_clear(world.tables, entry_from(p), q->process->slot);
 }
 
+static void change_route(uint32_t ingress, const struct world_qp *q, bool in)
+{
+	uint64_t words[SHM_SLOT_WORDS] = { [0] = 1ull << q->process->slot };
+	uint32_t to;
+
+	assert_int_equal(
+		shm_group_relink(world.tables, entry_from(ingress), words, in, &to), 0);
+}
+
 /* A route from the port to the member appears; another one goes. */
 static void lead(uint32_t ingress, const struct world_qp *q)
 {
-	uint64_t added[SHM_SLOT_WORDS] = { [0] = 1ull << q->process->slot };
-	uint32_t to;
-
-	assert_int_equal(shm_group_relink(world.tables, entry_from(ingress), added, &to),
-			 0);
+	change_route(ingress, q, true);
 }
 
 static void lead_no_more(uint32_t ingress, const struct world_qp *q)
 {
-	shm_group_clear(world.tables, entry_from(ingress), q->process->slot);
+	change_route(ingress, q, false);
 }
 
 /* -- sending and hearing --------------------------------------------------------------- */
@@ -286,13 +291,16 @@ static void a_route_brings_what_is_sent_from_then_on(void **state)
 	send_to(&ah, 0xffffff, 5);
 	assert_int_equal(hear(&receiver), 1);
 	assert_true(world_filled(world_buffer(&receiver, 0) + 40, 5, 32));
-	lead_no_more(0, &receiver);
+	/* What is on its way when the route goes arrives. */
 	send_to(&ah, 0xffffff, 6);
-	assert_int_equal(hear(&receiver), 0);
-	lead(0, &receiver);
+	lead_no_more(0, &receiver);
 	send_to(&ah, 0xffffff, 7);
 	assert_int_equal(hear(&receiver), 1);
-	assert_true(world_filled(world_buffer(&receiver, 1) + 40, 7, 32));
+	assert_true(world_filled(world_buffer(&receiver, 1) + 40, 6, 32));
+	lead(0, &receiver);
+	send_to(&ah, 0xffffff, 8);
+	assert_int_equal(hear(&receiver), 1);
+	assert_true(world_filled(world_buffer(&receiver, 2) + 40, 8, 32));
 	assert_int_equal(world_dropped_any(&receiver), 0);
 	engine_ah_destroy(ah.engine);
 	world_qp_destroy(&receiver);

@@ -267,7 +267,7 @@ static void a_replaced_entry_keeps_its_members_and_name(void **state)
 	mgid_of(5, mgid);
 	shm_group_set(tables, entry, 9);
 	generation = atomic_load(&tables->groups[entry].generation);
-	assert_int_equal(shm_group_relink(tables, entry, added, &to), 0);
+	assert_int_equal(shm_group_relink(tables, entry, added, true, &to), 0);
 	assert_int_not_equal(to, entry);
 	assert_int_equal(shm_group_find(tables, 7, mgid, 0xc123), to);
 	is = view(to, 70);
@@ -277,6 +277,11 @@ static void a_replaced_entry_keeps_its_members_and_name(void **state)
 	assert_false(was.member);
 	assert_true(view(entry, 9).member);
 	assert_true(was.since < generation && was.generation > generation);
+	/* And without them again; the one in between says what it was. */
+	entry = to;
+	assert_int_equal(shm_group_relink(tables, entry, added, false, &to), 0);
+	assert_true(view(entry, 70).member);
+	assert_true(!view(to, 70).member && view(to, 9).member);
 	shm_group_unlink(tables, to);
 	assert_int_equal(shm_group_find(tables, 7, mgid, 0xc123), SHM_NONE);
 }
@@ -290,7 +295,7 @@ static void a_full_table_replaces_nothing(void **state)
 	mgid_of(3, mgid);
 	for (uint32_t i = 0; i < SHM_GROUPS_MAX; i++)
 		link_group(0, i);
-	assert_int_equal(shm_group_relink(tables, 3, added, &to), -ENOSPC);
+	assert_int_equal(shm_group_relink(tables, 3, added, true, &to), -ENOSPC);
 	assert_int_equal(shm_group_find(tables, 0, mgid, 0), 3);
 	assert_false(view(3, 0).member);
 }
@@ -420,7 +425,7 @@ static void churn(unsigned int rounds)
 			shm_qp_link(tables, 0, i, i);
 			entries[i] = link_group(0, i);
 			shm_group_set(tables, entries[i], i);
-			shm_group_relink(tables, entries[i], none, &entries[i]);
+			shm_group_relink(tables, entries[i], none, true, &entries[i]);
 		}
 		for (uint32_t i = 2 * STAY - 1; i >= STAY; i--) {
 			shm_qp_unlink(tables, 0, i);
