@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What was found becomes the subnet. Links first, then who is gone is told to the client
- * and forgotten, then who is new comes in. Each pass takes some nodes a time.
+ * What was found becomes the subnet. What lies behind a node that has not answered is not
+ * there; then links, then who is gone is told to the client and forgotten, then who is new
+ * comes in. Each pass takes some nodes a time.
  *
  * A port that was reset since the last sweep is out and in again (spec/sa-sm 2.3): its
  * memberships are over, and it will be told to register anew.
@@ -25,6 +26,36 @@ static void tell_out(struct sm *sm, struct subnet_port *port)
 	p->told = false;
 	if (client && client->port_out)
 		client->port_out(sm->config.client_arg, subnet_port_guid(port));
+}
+
+static bool is_there(const struct sm_node *n)
+{
+	return n->found && (!n->sw || n->ports[0].found);
+}
+
+/* Every node on the way to it is there: those that are not will be freed. */
+static bool is_reached(struct subnet_port *end)
+{
+	struct subnet_port *via = sm_port_of(end)->via;
+
+	for (; via; via = sm_port_of(sm_end_of(via))->via)
+		if (!is_there(sm_node_of(via->node)))
+			return false;
+	return true;
+}
+
+static void drop_unreached(struct sm *sm, struct subnet_node *node)
+{
+	struct sm_node *n = sm_node_of(node);
+	bool there = is_there(n);
+
+	(void)sm;
+	for (unsigned int i = 0; i <= node->info.num_ports; i++) {
+		struct sm_port *p = &n->ports[i];
+
+		if (p->found && !(there && is_reached(sm_end_of(&node->ports[i]))))
+			p->found = false;
+	}
 }
 
 static bool claims_agree(const struct subnet_port *port)
@@ -58,11 +89,6 @@ static void commit_links(struct sm *sm, struct subnet_node *node)
 {
 	for (unsigned int i = 0; i <= node->info.num_ports; i++)
 		commit_link(sm, &node->ports[i]);
-}
-
-static bool is_there(const struct sm_node *n)
-{
-	return n->found && (!n->sw || n->ports[0].found);
 }
 
 static void drop_lost(struct sm *sm, struct subnet_node *node)
@@ -188,9 +214,10 @@ static const struct {
 	bool found; /* nodes that are not yet in the subnet, not those that are */
 	void (*fn)(struct sm *sm, struct subnet_node *node);
 } passes[] = {
-	{ false, commit_links }, { true, commit_links }, { false, drop_lost },
-	{ true, drop_lost },     { true, take_in },      { false, take_in },
-	{ false, count_node },   { false, fill_switch }, { false, fill_adapter },
+	{ false, drop_unreached }, { true, drop_unreached }, { false, commit_links },
+	{ true, commit_links },    { false, drop_lost },     { true, drop_lost },
+	{ true, take_in },         { false, take_in },       { false, count_node },
+	{ false, fill_switch },    { false, fill_adapter },
 };
 #define PASSES     (sizeof(passes) / sizeof(passes[0]))
 #define FIRST_FILL (PASSES - 2) /* the first pass that needs the arrays */
