@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * PortInfo (spec/sa-sm 3.6): what every port with a LID is told, what both ends of a link
- * agree on, ARMED for all, and when all are, ACTIVE. In the order of the SM's own port,
- * switches, adapters. Only where something differs.
+ * PortInfo (spec/sa-sm 3.6): what every port with a LID is told, switches before their
+ * tables are written, what both ends of a link agree on, ARMED for all, and when all are,
+ * ACTIVE. In the order of the SM's own port, switches, adapters. Only where something
+ * differs.
  *
  * ClientReregister goes with the last of these (spec/sa-sm 2.4): to ports that are new,
  * that were reset, or that have not seen this SM as master; by then the SA serves.
@@ -122,6 +123,26 @@ static bool send_set(struct sm *sm, struct subnet_port *port, struct smp_port_in
 	return true;
 }
 
+/*
+ * A switch has its LID before its tables. One that is reset meanwhile has none when the
+ * next sweep comes, and so is noticed; and what it had in its tables when it had none does
+ * not count.
+ */
+static bool address(struct sm *sm, struct subnet_port *port)
+{
+	struct smp_port_info want = port->info;
+
+	if (port->num)
+		return false;
+	want_link(port, &want);
+	want_end(sm, port, &want);
+	want.state = SMP_PORT_NOP;
+	if (agrees(port, &want))
+		return false;
+	sm_switch_forget(sm_node_of(port->node)->sw);
+	return send_set(sm, port, &want, armed);
+}
+
 static bool arm(struct sm *sm, struct subnet_port *port)
 {
 	struct smp_port_info want = port->info;
@@ -185,6 +206,13 @@ static enum sm_step each_port(struct sm *sm,
 	}
 	return SM_STEP_WORKED;
 }
+
+static enum sm_step address_next(struct sm *sm)
+{
+	return each_port(sm, address);
+}
+
+const struct sm_phase sm_phase_address = { .name = "address", .next = address_next };
 
 static enum sm_step arm_next(struct sm *sm)
 {

@@ -155,9 +155,9 @@ struct sm_phase {
 	void (*end)(struct sm *sm); /* may end the sweep: sm_sweep_stop */
 };
 extern const struct sm_phase sm_phase_renew, sm_phase_discover, sm_phase_elect,
-	sm_phase_commit, sm_phase_lids, sm_phase_pkeys, sm_phase_graph, sm_phase_routes,
-	sm_phase_linear, sm_phase_switch_info, sm_phase_mcast, sm_phase_arm,
-	sm_phase_activate, sm_phase_announce;
+	sm_phase_commit, sm_phase_lids, sm_phase_address, sm_phase_pkeys, sm_phase_graph,
+	sm_phase_routes, sm_phase_linear, sm_phase_switch_info, sm_phase_mcast,
+	sm_phase_arm, sm_phase_activate, sm_phase_announce;
 extern const struct sm_phase sm_phase_light;
 
 struct sm_waiter {
