@@ -38,6 +38,7 @@ static void strike(struct sa_group *group, enum sa_group_state state)
 		timer_arm(&group->worker, 0);
 	if (group->state != SA_GROUP_ERROR)
 		group->state = state;
+	group->regained = 0;
 }
 
 static void strike_all(struct sa_port *port, enum sa_group_state state)

@@ -176,6 +176,7 @@ struct sa_group {
 	u8 leave_state;   /* that the leave under way gives up */
 	u8 leave_retries; /* left, for all leaves of this object (spec/kernel 2.6) */
 	u8 name_retries;  /* left: the SA chose an MGID that another group has */
+	u8 regained; /* states that were taken over since the loss that is still to be told */
 	bool is_answered; /* `last_join` has had its answer, and nothing came between */
 	struct sa_member *last_join;
 	struct sa_query query;

@@ -81,6 +81,7 @@ static void collide(struct sa_group *group, struct sa_group *other,
 
 	other->rec = *rec;
 	other->rec.join_state = join_state;
+	other->regained |= rec->join_state;
 	ib_sa_group_wake(other);
 	group->is_answered = group->is_named || group->name_retries == 0;
 	if (group->name_retries)
@@ -173,7 +174,7 @@ static bool lose(struct sa_group *group)
 		fail(member, -ENETRESET);
 		return true;
 	}
-	group->rec.join_state = 0;
+	group->rec.join_state = group->regained;
 	group->pkey_index =
 		SA_PKEY_UNKNOWN; /* Linux keeps the old one (spec/kernel 7.1) */
 	group->is_answered = false;
