@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What happens, one thing at a time: most of it joins and leaves, and what the run's
+ * profile has of trouble.
+ */
+#include "sim.h"
+
+static struct sim_host *some_host(void)
+{
+	return &sim.hosts[sim_below(sim.host_count)];
+}
+
+static void member(void)
+{
+	struct sim_member *m = sim_member_free();
+	struct sim_host *host = some_host();
+
+	if (m && host->alive)
+		sim_member_join(m, host, sim_below(SIM_GROUPS + 1));
+}
+
+static void leaver(void)
+{
+	struct sim_member *m = &sim.members[sim_below(SIM_MEMBERS_MAX)];
+
+	/* The nearest one that is there. */
+	for (unsigned int i = 0; i < SIM_MEMBERS_MAX && m->state == SIM_FREE; i++)
+		m = m == sim.members ? &sim.members[SIM_MEMBERS_MAX - 1] : m - 1;
+	if (m->state != SIM_FREE)
+		sim_member_leave(m);
+}
+
+static void id(void)
+{
+	struct sim_host *host = some_host();
+
+	if (host->alive)
+		sim_id_act(host);
+}
+
+/* -- trouble ---------------------------------------------------------------------------- */
+
+static const struct topology_node *some_node(void)
+{
+	return &sim.topology->nodes[sim_below(sim.topology->count)];
+}
+
+static void cable(void)
+{
+	const struct topology_node *node = some_node();
+	unsigned int port = 1 + sim_below(node->ports);
+	bool up = sim_chance(60);
+
+	if (!sim.profile.links || node->links[port].node == UINT32_MAX)
+		return;
+	sim_trace("cable of %s port %u: %s", node->name, port, up ? "in" : "out");
+	fabric_link_set(sim.fabric, node->name, port, up);
+}
+
+/* So short that nobody needs to have seen it. */
+static void flap(void)
+{
+	struct sim_host *host = some_host();
+	struct fabric_port_info info;
+
+	if (!sim.profile.links)
+		return;
+	fabric_port_info(host->port, &info);
+	sim_trace("cable of %s flaps", info.node);
+	fabric_link_set(sim.fabric, info.node, 1, false);
+	if (sim_chance(50))
+		sim_run(sim_below(1000000));
+	fabric_link_set(sim.fabric, info.node, 1, true);
+}
+
+static void power(void)
+{
+	const struct topology_node *node = some_node();
+	bool on = sim_chance(60);
+
+	if (!sim.profile.power)
+		return;
+	sim_trace("power of %s: %s", node->name, on ? "on" : "off");
+	fabric_power_set(sim.fabric, node->name, on);
+}
+
+static void noise(void)
+{
+	struct fabric_trouble trouble = { .loss = sim.profile.loss };
+
+	if (sim_chance(30))
+		trouble = (struct fabric_trouble){ 0 };
+	fabric_trouble_set(sim.fabric, &trouble);
+}
+
+static void fault(void)
+{
+	static const uint16_t statuses[] = { SA_NO_RESOURCES, SA_REQ_INVALID,
+					     SA_REQ_DENIED, MAD_STATUS_BUSY };
+	struct sa_fault fault = { .kind = (enum sa_fault_kind)sim_below(SA_FAULT_ERROR +
+									1),
+				  .count = 1 + sim_below(20),
+				  .rate = sim_chance(50) ? 1 + sim_below(1000000) : 0,
+				  .delay_ns = sim_below(5000) * TIMER_MS,
+				  .status = statuses[sim_below(4)] };
+
+	if (!sim.profile.faults || !sim.server)
+		return;
+	sim_trace("fault %d, %u times", fault.kind, (unsigned int)fault.count);
+	sa_server_set_fault(sim.server, &fault);
+}
+
+static void restart(void)
+{
+	if (!sim.profile.restarts || sim_chance(60))
+		return;
+	if (sim.sm)
+		sim_sm_stop();
+	else
+		sim_sm_start();
+	sim.restarts++;
+}
+
+/* A program is killed: all it had goes at once, and the host lives on. */
+static void kill_program(void)
+{
+	struct sim_host *host = some_host();
+
+	if (!sim.profile.kills || !host->alive)
+		return;
+	sim_trace("host %u: a program is killed", host->number);
+	sim_consumers_leave(host);
+}
+
+/* A host stops, with or without its device's going first; or starts again. */
+static void kill_host(void)
+{
+	struct sim_host *host = some_host();
+
+	if (!sim.profile.kills)
+		return;
+	if (!host->alive) {
+		sim_host_start(host);
+		return;
+	}
+	if (sim_chance(50)) {
+		sim_host_remove_device(host);
+		sim_run(sim_below(3) * TIMER_MS);
+	}
+	sim_consumers_leave(host);
+	sim_run(sim_below(3) * TIMER_MS);
+	/* Who acts from callbacks may have come back meanwhile. */
+	sim_consumers_leave(host);
+	sim_host_stop(host);
+}
+
+static const struct {
+	void (*fn)(void);
+	unsigned int weight;
+} actions[] = {
+	{ member, 40 }, { leaver, 25 },   { id, 10 },          { cable, 6 },
+	{ flap, 3 },    { power, 3 },     { noise, 5 },        { fault, 5 },
+	{ restart, 4 }, { kill_host, 2 }, { kill_program, 2 },
+};
+
+void sim_act(void)
+{
+	unsigned int sum = 0, n;
+	size_t i = 0;
+
+	for (i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
+		sum += actions[i].weight;
+	n = sim_below(sum);
+	for (i = 0; n >= actions[i].weight; i++)
+		n -= actions[i].weight;
+	actions[i].fn();
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What each host was told by the SA: seen from the MADs on their way, so neither side is
+ * asked. A request that is out makes its bits uncertain; an answer that is heard settles
+ * all bits of its group; one that nobody heard leaves them as they may be.
+ */
+#include "sim.h"
+
+struct sim_pair *sim_pair(struct sim_host *host, const union ib_gid *mgid)
+{
+	struct sim_pair *pair;
+
+	list_for_each(l, &host->pairs) {
+		pair = container_of(l, struct sim_pair, link);
+		if (gid_equal(pair->mgid.raw, mgid->raw))
+			return pair;
+	}
+	pair = calloc(1, sizeof(*pair));
+	assert_non_null(pair);
+	pair->mgid = *mgid;
+	list_append(&host->pairs, &pair->link);
+	return pair;
+}
+
+void sim_pairs_free(struct sim_host *host)
+{
+	list_for_each_safe(l, &host->pairs)
+		free(container_of(l, struct sim_pair, link));
+	list_init(&host->pairs);
+}
+
+void sim_ledger_struck(struct sim_host *host)
+{
+	list_for_each(l, &host->pairs) {
+		struct sim_pair *pair = container_of(l, struct sim_pair, link);
+
+		pair->ghost = 0xf;
+		pair->struck = pair->live_tid;
+	}
+}
+
+void sim_ledger_sm_stopped(void)
+{
+	for (unsigned int n = 0; n < sim.host_count; n++) {
+		list_for_each(l, &sim.hosts[n].pairs) {
+			struct sim_pair *pair = container_of(l, struct sim_pair, link);
+
+			if (!pair->live_tid)
+				pair->ghost = 0;
+		}
+	}
+}
+
+/* -- MADs ------------------------------------------------------------------------------- */
+
+struct change {
+	struct mad_header header;
+	struct sa_mcmember rec;
+};
+
+/* A Set or Delete of a membership, or an answer to one. */
+static bool look(const uint8_t *mad, struct change *ret)
+{
+	mad_header_get(mad, &ret->header);
+	if (ret->header.mgmt_class != MAD_CLASS_SUBN_ADM ||
+	    ret->header.attr_id != SA_MCMEMBER_RECORD)
+		return false;
+	sa_mcmember_get(mad + SA_DATA, &ret->rec);
+	return true;
+}
+
+/* The pair under which the request runs; null: none does. */
+static struct sim_pair *pair_of_request(struct sim_host *host, uint64_t tid)
+{
+	list_for_each(l, &host->pairs) {
+		struct sim_pair *pair = container_of(l, struct sim_pair, link);
+
+		if (pair->live_tid == tid)
+			return pair;
+	}
+	return NULL;
+}
+
+/* Groups that have no name yet may be asked for at the same time. */
+static struct sim_pair *pair_to_ask(struct sim_host *host, const struct change *c)
+{
+	struct sim_pair *pair = pair_of_request(host, c->header.tid);
+
+	if (pair)
+		return pair;
+	if (!gid_is_zero(c->rec.mgid.raw))
+		return sim_pair(host, &c->rec.mgid);
+	pair = calloc(1, sizeof(*pair));
+	assert_non_null(pair);
+	list_append(&host->pairs, &pair->link);
+	return pair;
+}
+
+void sim_ledger_asked(struct sim_host *host, const uint8_t *mad)
+{
+	struct sim_pair *pair;
+	struct change c;
+
+	if (!look(mad, &c))
+		return;
+	pair = pair_to_ask(host, &c);
+	if (pair->live_tid != c.header.tid)
+		sim_trace("host %u asks to %s %s, states %x", host->number,
+			  c.header.method == MAD_METHOD_SET ? "join" : "leave",
+			  sim_mgid(&c.rec.mgid), c.rec.join_state);
+	pair->ghost |= c.rec.join_state;
+	if (pair->live_tid != c.header.tid)
+		pair->struck = false;
+	pair->live_tid = c.header.tid;
+}
+
+/* What the request that arrived last changed, should the SA not look at it. */
+static struct {
+	struct sim_pair *pair;
+	struct sim_pair before;
+} drop;
+
+void sim_ledger_dropped(void)
+{
+	if (!drop.pair)
+		return;
+	drop.pair->last_arrived = drop.before.last_arrived;
+	drop.pair->ghost = drop.before.ghost;
+	drop.pair->missing = drop.before.missing;
+}
+
+void sim_ledger_arrived(const uint8_t *mad)
+{
+	struct sim_host *host;
+	struct sim_pair *pair;
+	struct change c;
+
+	drop.pair = NULL;
+	if (!look(mad, &c))
+		return;
+	host = sim_host_by_gid(&c.rec.port_gid);
+	if (!host || gid_is_zero(c.rec.mgid.raw))
+		return;
+	pair = sim_pair(host, &c.rec.mgid);
+	drop.pair = pair;
+	drop.before = *pair;
+	pair->last_arrived = c.header.tid;
+	if (pair->live_tid == c.header.tid)
+		return;
+	/* A copy of what has been answered, or given up. */
+	sim_trace("a late copy from host %u: %s, states %x", host->number,
+		  sim_mgid(&c.rec.mgid), c.rec.join_state);
+	if (c.header.method == MAD_METHOD_SET)
+		pair->ghost |= c.rec.join_state;
+	else
+		pair->missing |= c.rec.join_state;
+}
+
+/* Until it is heard. The group may have a name by now that was not asked for. */
+static void note_answer(struct sim_pair *pair, const struct change *c,
+			const struct sim_pair *asked)
+{
+	if (asked && gid_is_zero(asked->mgid.raw))
+		pair->last_arrived = c->header.tid;
+	if (c->header.method == MAD_METHOD_GET_RESP)
+		pair->ghost |= c->rec.join_state;
+	else if (!asked)
+		pair->missing |= 0xf & (uint8_t)~c->rec.join_state;
+}
+
+void sim_ledger_answered(const uint8_t *mad)
+{
+	struct sim_host *host;
+	struct change c;
+
+	if (!look(mad, &c))
+		return;
+	host = sim_host_by_gid(&c.rec.port_gid);
+	sim_trace("the SA answers host %d: %s, states %x, status %#x",
+		  host ? (int)host->number : -1, sim_mgid(&c.rec.mgid), c.rec.join_state,
+		  c.header.status);
+	if (host && !c.header.status)
+		note_answer(sim_pair(host, &c.rec.mgid), &c,
+			    pair_of_request(host, c.header.tid));
+}
+
+/* Answers may be late and out of order: what was asked last is how it stands. */
+static void settle(struct sim_pair *pair, const struct change *c, bool struck)
+{
+	if (pair->last_arrived != c->header.tid)
+		return;
+	if (c->header.method == MAD_METHOD_DELETE_RESP) {
+		pair->ghost &= c->rec.join_state;
+		return;
+	}
+	pair->ghost = struck ? 0xf : 0;
+	pair->lapsed = (pair->lapsed | pair->missing) & (uint8_t)~c->rec.join_state;
+	pair->missing = 0;
+}
+
+/* What the answer changed, should nobody have waited for it. */
+static struct {
+	struct sim_pair *asked, *named;
+	struct sim_pair asked_before, named_before;
+} undo;
+
+void sim_ledger_heard(struct sim_host *host, const uint8_t *mad)
+{
+	struct change c;
+
+	undo.asked = undo.named = NULL;
+	if (!look(mad, &c))
+		return;
+	undo.asked = pair_of_request(host, c.header.tid);
+	undo.named = sim_pair(host, &c.rec.mgid);
+	undo.named_before = *undo.named;
+	if (undo.asked)
+		undo.asked_before = *undo.asked;
+	if (!c.header.status)
+		settle(undo.named, &c, undo.asked && undo.asked->struck);
+	if (undo.asked) {
+		undo.asked->live_tid = 0;
+		undo.asked->struck = false;
+	}
+}
+
+void sim_ledger_unheard(void)
+{
+	if (undo.named) {
+		undo.named->ghost = undo.named_before.ghost;
+		undo.named->missing = undo.named_before.missing;
+		undo.named->lapsed = undo.named_before.lapsed;
+	}
+	if (undo.asked) {
+		undo.asked->live_tid = undo.asked_before.live_tid;
+		undo.asked->struck = undo.asked_before.struck;
+	}
+}

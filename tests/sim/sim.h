@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A whole subnet in virtual time, from a seed: hosts with the kernel's MAD layer, SA client,
+ * interfaces and rdma_cm; links and switches; the subnet manager with its SA. Consumers on
+ * the hosts join and leave at random while links, switches, requests and the SM fail at
+ * random; then trouble ends, and what everybody believes is compared.
+ *
+ *   world.c      the subnet, its manager, time, and what is printed
+ *   host.c       an adapter's port as an IB device, and what the host runs on it
+ *   consumer.c   who joins, as the SA client's header has it, and judges each callback
+ *   cm_user.c    who joins by rdma_cm
+ *   ledger.c     what each host was told, and where it may be wrong by the rules
+ *   verdict.c    all is quiet: does it agree?
+ *   actions.c    what happens
+ */
+#ifndef SIM_SIM_H
+#define SIM_SIM_H
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/cm/cma.h"
+#include "core/ipoib/ipoib.h"
+#include "core/sa/ib_sa.h"
+#include "fabric/net/fabric.h"
+#include "fabric/sa/sa_server.h"
+#include "fabric/sm/sm.h"
+#include "harness/harness.h"
+
+#define SIM_HOSTS_MAX   40u
+#define SIM_MEMBERS_MAX 96u
+#define SIM_IDS_MAX     24u
+#define SIM_GROUPS      6u /* named 1 .. 6; 0 is of the SA's choice */
+#define SIM_FULL        (SA_JOIN_FULL | SA_JOIN_SEND_ONLY_FULL)
+#define SIM_RECEIVES    (SA_JOIN_FULL | SA_JOIN_NON)
+#define SECOND          (1000 * TIMER_MS)
+
+/* -- what a host was told --------------------------------------------------------------- */
+
+/*
+ * A host and a group. The SA may hold a membership that the host does not have, or lack
+ * one that it has, only where a request or answer was lost, was late, or the host has
+ * forgotten all by an event (spec/kernel 2.6, 2.9): then, and until it is told anew, the
+ * bits are in here.
+ */
+struct sim_pair {
+	struct list link;
+	union ib_gid mgid;
+	uint8_t ghost, missing;
+	uint8_t lapsed; /* was missing, and the host knows by now; its members do not */
+	uint64_t live_tid;     /* of the request under way; 0: none */
+	uint64_t last_arrived; /* at the SA */
+	bool struck;           /* an event came since, and voids the answer */
+};
+
+struct sim_host {
+	struct ib_device ib;
+	struct fabric_port *port;
+	unsigned int number;
+	bool alive;  /* it runs; else nobody is behind the port */
+	bool active; /* its port, when we last looked */
+	bool with_ip;
+	struct ib_node *node;
+	struct ib_mad *mad;
+	struct ib_sa *sa;
+	struct ib_sa_client client;
+	struct ipoib *ipoib;
+	struct cma *cma;
+	struct timer cma_runs;
+	struct list pairs;
+};
+
+/* -- consumers -------------------------------------------------------------------------- */
+
+enum sim_member_state {
+	SIM_FREE,
+	SIM_JOINING,
+	SIM_JOINED,
+	SIM_FAILED, /* it had an answer, or lost it: to be freed */
+};
+
+struct sim_member {
+	enum sim_member_state state;
+	struct sim_host *host;
+	struct ib_sa_multicast *multicast;
+	struct ib_sa_mcmember_rec wish;
+	uint64_t mask;
+	union ib_gid mgid; /* once it is joined */
+	bool wanted;       /* it joins again, as often as it takes */
+	bool contradicts;  /* others have made the group otherwise, or may */
+	bool in_callback;
+	uint64_t pause_ns;
+	struct timer again;
+};
+
+struct sim_id {
+	struct cma_id *id; /* null: free */
+	struct sim_host *host;
+	struct cma_multicast *multicast;
+	bool is_answered, is_lost, is_removed;
+};
+
+/* What a run has in it. */
+struct sim_profile {
+	unsigned int hosts, switches;
+	uint32_t loss, late; /* millionths: a hop's, an SA's datagram's */
+	bool links, power, restarts, faults, kills, contradictions, with_ip, callbacks;
+	unsigned int actions;
+	uint64_t pause_ns;
+};
+
+struct sim {
+	uint64_t seed;
+	bool trace;
+	struct timer_queue timers;
+	struct random random;
+	struct sim_profile profile;
+	struct topology *topology;
+	struct fabric *fabric;
+	struct fabric_port *sm_port;
+	struct sa_server *server;
+	struct sm *sm;
+	struct sim_host hosts[SIM_HOSTS_MAX];
+	unsigned int host_count;
+	struct sim_member members[SIM_MEMBERS_MAX];
+	struct sim_id ids[SIM_IDS_MAX];
+	bool in_call; /* of the SA client's: no callback may come */
+	bool quiet;   /* trouble is over */
+	/* over all runs, to see that something has happened */
+	uint64_t joined, failed, resets, restarts, ghosts, deliveries, rejoins;
+};
+extern struct sim sim;
+
+/* -- world.c ---------------------------------------------------------------------------- */
+
+void sim_begin(uint64_t seed);
+void sim_end(void);
+void sim_run(uint64_t ns);
+/* A line of the trace, if one is wanted. */
+void sim_trace(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The run fails, with its seed. */
+void sim_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define sim_check(condition, ...)              \
+	do {                                   \
+		if (!(condition))              \
+			sim_fail(__VA_ARGS__); \
+	} while (0)
+unsigned int sim_below(unsigned int bound);
+bool sim_chance(unsigned int percent);
+void sim_sm_start(void);
+void sim_sm_stop(void);
+/* Every cable, all power, no loss, no fault, and an SM. */
+void sim_end_trouble(void);
+const char *sim_mgid(const union ib_gid *mgid); /* for messages */
+
+/* -- host.c ----------------------------------------------------------------------------- */
+
+void sim_host_start(struct sim_host *host);
+/* Its consumers must be gone. */
+void sim_host_stop(struct sim_host *host);
+void sim_host_remove_device(struct sim_host *host);
+void sim_host_gid(const struct sim_host *host, union ib_gid *ret);
+struct sim_host *sim_host_by_gid(const union ib_gid *gid); /* null: nobody's */
+
+/* -- consumer.c, cm_user.c -------------------------------------------------------------- */
+
+struct sim_member *sim_member_free(void); /* one that is free, or null */
+void sim_member_join(struct sim_member *m, struct sim_host *host, unsigned int group);
+void sim_member_leave(struct sim_member *m);
+void sim_id_act(struct sim_host *host);
+void sim_id_destroy(struct sim_id *id);
+/* All of them on the host; null: on every one. */
+void sim_consumers_leave(struct sim_host *host);
+
+/* -- ledger.c --------------------------------------------------------------------------- */
+
+struct sim_pair *sim_pair(struct sim_host *host, const union ib_gid *mgid);
+void sim_pairs_free(struct sim_host *host);
+/* The host has forgotten all that it had joined. */
+void sim_ledger_struck(struct sim_host *host);
+void sim_ledger_sm_stopped(void);
+/* A MAD of the SA client leaves; an answer comes. It is said again at once if nobody had
+ * waited for that. */
+void sim_ledger_asked(struct sim_host *host, const uint8_t *mad);
+void sim_ledger_heard(struct sim_host *host, const uint8_t *mad);
+void sim_ledger_unheard(void);
+/* A request arrives at the SA, and is dropped at once if that is said next; an answer
+ * leaves it. */
+void sim_ledger_arrived(const uint8_t *mad);
+void sim_ledger_dropped(void);
+void sim_ledger_answered(const uint8_t *mad);
+
+/* -- verdict.c, actions.c --------------------------------------------------------------- */
+
+void sim_verdict(void);
+/* All ports have gone: no group has a member. */
+void sim_verdict_empty(void);
+void sim_act(void);
+
+#endif
