@@ -69,11 +69,12 @@ static struct drv_device *device_new(struct core_ib_device *core, unsigned int n
 		return NULL;
 	d->core = core;
 	d->node = node;
+	d->engine = kapi_host_engine(node);
 	INIT_LIST_HEAD(&d->qps);
 	mutex_init(&d->qps_lock);
 	list_add_tail(&d->link, &all);
 	take_operations(d);
-	d->context = core_ib_alloc_ucontext(core, kapi_host_slot());
+	d->context = core_ib_alloc_ucontext(core, kapi_host_process(node)->slot);
 	if (core_IS_ERR(d->context))
 		d->context = NULL;
 	if (!d->context || device_describe(d) < 0) {
@@ -134,7 +135,7 @@ static void removed(struct core_ib_client *client, struct core_ib_device *core)
 	if (!d)
 		return;
 	d->removed = true;
-	engine_fail_device(kapi_engine(), d->site_device);
+	engine_fail_device(d->engine, d->site_device);
 	INIT_WORK(&d->departure, do_unregister);
 	events_queue(&d->departure);
 }

@@ -68,7 +68,7 @@ static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
 		goto free_mr;
 	mr->ib.lkey = mr->core->lkey;
 	mr->ib.rkey = mr->core->rkey;
-	r = engine_mr_add(kapi_engine(), to_pd(pd)->number, mr->ib.lkey,
+	r = engine_mr_add(to_device(pd->device)->engine, to_pd(pd)->number, mr->ib.lkey,
 			  (void *)MEMORY_BEGIN, MEMORY_BEGIN, UINT64_MAX - MEMORY_BEGIN,
 			  access);
 	if (r < 0)
@@ -85,13 +85,14 @@ free_mr:
 static int dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 {
 	struct drv_mr *mr = container_of(ib, struct drv_mr, ib);
+	struct engine *engine = to_device(ib->device)->engine;
 	u32 lkey = ib->lkey;
 	int r;
 
 	r = on_loop_dereg_mr_here(mr);
 	if (r < 0)
 		return r;
-	engine_mr_remove(kapi_engine(), lkey);
+	engine_mr_remove(engine, lkey);
 	kfree(mr);
 	return 0;
 }
@@ -116,7 +117,7 @@ static int open_ah(struct ib_ah *ib, const struct rdma_ah_attr *attr,
 	a.grh.sgid_index = attr->grh.sgid_index;
 	a.grh.hop_limit = attr->grh.hop_limit;
 	a.grh.traffic_class = attr->grh.traffic_class;
-	return engine_ah_create(kapi_engine(), to_pd(ib->pd)->number,
+	return engine_ah_create(d->engine, to_pd(ib->pd)->number,
 				d->first_port + attr->port_num - 1, &a, ret);
 }
 
@@ -195,7 +196,7 @@ static int create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr,
 		return r;
 	ib->cqe = cq->core->cqe;
 	mutex_init(&cq->held_lock);
-	r = engine_cq_create(kapi_engine(), ib->cqe, cq, &cq->engine);
+	r = engine_cq_create(to_device(ib->device)->engine, ib->cqe, cq, &cq->engine);
 	if (r < 0)
 		on_loop_destroy_cq_here(ib);
 	return r;
@@ -272,7 +273,7 @@ static int create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr,
 	r = on_loop_create_srq_here(ib, attr);
 	if (r < 0)
 		return r;
-	r = engine_srq_create(kapi_engine(), NULL, to_pd(ib->pd)->number,
+	r = engine_srq_create(to_device(ib->device)->engine, NULL, to_pd(ib->pd)->number,
 			      attr->attr.max_wr, attr->attr.max_sge, to_srq(ib),
 			      &to_srq(ib)->engine);
 	if (r < 0)

@@ -23,6 +23,7 @@ struct drv_device {
 	struct ib_device ib;
 	struct core_ib_device *core;
 	struct core_ib_ucontext *context; /* this process, as one that has opened it */
+	struct engine *engine;            /* the node's */
 	uint32_t site_device, first_port;
 	unsigned int node;
 	bool removed;                          /* by the loop */

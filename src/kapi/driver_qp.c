@@ -159,7 +159,7 @@ static int open_engine(struct drv_qp *qp, const struct ib_qp_init_attr *attr,
 		.qp_context = qp,
 	};
 
-	return engine_qp_create(kapi_engine(), &config, &qp->engine);
+	return engine_qp_create(to_device(qp->ib.device)->engine, &config, &qp->engine);
 }
 
 /* The types that the kernel numbers as users' do; others no device here has. */
@@ -259,7 +259,7 @@ static int modify_here(struct ib_qp *ib, struct core_ib_qp_attr *attr, int mask)
 	};
 	engine_qp_modify(qp->engine, &to);
 	if (d->removed)
-		engine_fail_device(kapi_engine(), d->site_device);
+		engine_fail_device(d->engine, d->site_device);
 	return 0;
 }
 KAPI_ON_LOOP3(int, modify_here, struct ib_qp *, struct core_ib_qp_attr *, int)
@@ -319,7 +319,27 @@ static union core_ib_gid *gid_of(union ib_gid *gid)
 	return (union core_ib_gid *)gid;
 }
 
-/* Where the engine knows it already (-EEXIST), it was attached before. */
+/* On InfiniBand no entry is the group's: it is known by its name. */
+static int engine_attach(struct drv_qp *qp, const union ib_gid *gid, u16 lid,
+			 const struct core_ib_mcast_info *info)
+{
+	if (info->entry == SHM_NONE)
+		return engine_qp_attach_group(qp->engine, gid->raw, lid, info->generation,
+					      info->counters);
+	return engine_qp_attach(qp->engine, info->entry, info->generation,
+				info->counters);
+}
+
+static void engine_detach(struct drv_qp *qp, const union ib_gid *gid, u16 lid,
+			  const struct core_ib_mcast_info *info)
+{
+	if (info->entry == SHM_NONE)
+		engine_qp_detach_group(qp->engine, gid->raw, lid);
+	else
+		engine_qp_detach(qp->engine, info->entry);
+}
+
+/* Where the core knows it already, so does the engine. */
 static int attach_here(struct ib_qp *ib, union ib_gid *gid, u16 lid)
 {
 	struct drv_qp *qp = to_qp(ib);
@@ -332,15 +352,14 @@ static int attach_here(struct ib_qp *ib, union ib_gid *gid, u16 lid)
 		return r;
 	r = core_ib_describe_mcast(qp->core, gid_of(gid), &info);
 	if (r == 0)
-		r = engine_qp_attach(qp->engine, info.entry, info.generation,
-				     info.counters);
+		r = engine_attach(qp, gid, lid, &info);
 	if (r < 0)
 		core_ib_detach_mcast(qp->core, gid_of(gid), lid);
 	return r;
 }
 KAPI_ON_LOOP3(int, attach_here, struct ib_qp *, union ib_gid *, u16)
 
-/* The engine first: when this returns nothing more is delivered. */
+/* When this returns nothing more is delivered. */
 static int detach_here(struct ib_qp *ib, union ib_gid *gid, u16 lid)
 {
 	struct drv_qp *qp = to_qp(ib);
@@ -352,7 +371,7 @@ static int detach_here(struct ib_qp *ib, union ib_gid *gid, u16 lid)
 		return core_ib_detach_mcast(qp->core, gid_of(gid), lid);
 	r = core_ib_detach_mcast(qp->core, gid_of(gid), lid);
 	if (r == 0)
-		engine_qp_detach(qp->engine, info.entry);
+		engine_detach(qp, gid, lid, &info);
 	return r;
 }
 KAPI_ON_LOOP3(int, detach_here, struct ib_qp *, union ib_gid *, u16)

@@ -47,8 +47,8 @@ static void add_qp(u64 *values, const struct shm_qp_counters *c)
 static int get_hw_stats(struct ib_device *ib, struct rdma_hw_stats *stats, u32 port,
 			int index)
 {
-	const struct shm_counters *counters = kapi_host()->counters;
 	struct drv_device *d = to_device(ib);
+	const struct shm_counters *counters = kapi_host_process(d->node)->counters;
 	u64 values[ARRAY_SIZE(descs)] = { 0 };
 	struct drv_qp *qp;
 

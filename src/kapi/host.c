@@ -15,8 +15,13 @@
 #include "kapi/host.h"
 
 static struct kapi_host host; /* set while `begun` */
-static struct engine *engine; /* set while `begun` */
-static bool begun;            /* atomic; published last */
+/* One a node; made before, and freed after, `begun`. */
+static struct host_node {
+	unsigned int n;
+	struct kapi_process process;
+	struct engine *engine;
+} * nodes;
+static bool begun; /* atomic; published last */
 static DEFINE_MUTEX(need_lock);
 static _Thread_local unsigned int this_node;
 
@@ -24,7 +29,8 @@ struct net init_net;
 
 /* -- what the engine asks ----------------------------------------------------------- */
 
-struct peer_question {
+struct question {
+	const struct host_node *asking;
 	uint32_t slot, incarnation;
 	struct engine_peer *peer;
 	int fd;
@@ -33,51 +39,46 @@ struct peer_question {
 
 static void ask_map_peer(void *arg)
 {
-	struct peer_question *q = arg;
+	struct question *q = arg;
 
-	q->r = host.map_peer(host.arg, q->slot, q->peer);
+	q->r = host.map_peer(host.arg, q->asking->n, q->slot, q->peer);
 }
 
 static int map_peer(void *arg, uint32_t slot, struct engine_peer *ret)
 {
-	struct peer_question q = { .slot = slot, .peer = ret };
+	struct question q = { .asking = arg, .slot = slot, .peer = ret };
 
-	if (!host.map_peer)
-		return -ENOENT;
 	kapi_call(ask_map_peer, &q);
 	return q.r;
 }
 
 static void ask_publish_log(void *arg)
 {
-	struct peer_question *q = arg;
+	struct question *q = arg;
 
-	q->r = host.publish_log(host.arg, q->fd);
+	q->r = host.publish_log(host.arg, q->asking->n, q->fd);
 }
 
 static int publish_log(void *arg, int fd)
 {
-	struct peer_question q = { .fd = fd };
+	struct question q = { .asking = arg, .fd = fd };
 
-	if (!host.publish_log)
-		return 0;
 	kapi_call(ask_publish_log, &q);
 	return q.r;
 }
 
 static void ask_drained(void *arg)
 {
-	struct peer_question *q = arg;
+	struct question *q = arg;
 
-	host.drained(host.arg, q->slot, q->incarnation);
+	host.drained(host.arg, q->asking->n, q->slot, q->incarnation);
 }
 
 static void drained(void *arg, uint32_t slot, uint32_t incarnation)
 {
-	struct peer_question q = { .slot = slot, .incarnation = incarnation };
+	struct question q = { .asking = arg, .slot = slot, .incarnation = incarnation };
 
-	if (host.drained)
-		kapi_call(ask_drained, &q);
+	kapi_call(ask_drained, &q);
 }
 
 static const struct engine_ops engine_ops = {
@@ -90,18 +91,47 @@ static const struct engine_ops engine_ops = {
 
 /* -- life --------------------------------------------------------------------------- */
 
-static int open_engine(void)
+static int open_engine(struct host_node *node)
 {
-	const struct engine_config config = {
+	struct engine_config config = {
 		.tables = host.tables,
-		.doorbell = host.doorbell,
-		.counters = host.counters,
-		.slot = host.slot,
-		.incarnation = host.incarnation,
 		.ops = &engine_ops,
+		.arg = node,
 	};
+	int r = host.process(host.arg, node->n, &node->process);
 
-	return engine_open(&config, &engine);
+	if (r < 0)
+		return r;
+	config.doorbell = node->process.doorbell;
+	config.counters = node->process.counters;
+	config.slot = node->process.slot;
+	config.incarnation = node->process.incarnation;
+	return engine_open(&config, &node->engine);
+}
+
+static void close_engines(void)
+{
+	for (unsigned int n = 0; nodes && n < kapi_host_nodes(); n++)
+		if (nodes[n].engine)
+			engine_close(nodes[n].engine);
+	kfree(nodes);
+	nodes = NULL;
+}
+
+static int open_engines(void)
+{
+	int r = 0;
+
+	nodes = kcalloc(kapi_host_nodes(), sizeof(*nodes), GFP_KERNEL);
+	if (!nodes)
+		return -ENOMEM;
+	for (unsigned int n = 0; n < kapi_host_nodes() && r == 0; n++) {
+		nodes[n].n = n;
+		r = open_engine(&nodes[n]);
+	}
+	if (r < 0)
+		close_engines();
+	return r;
 }
 
 int kapi_host_begin(const struct kapi_host *h)
@@ -117,18 +147,17 @@ int kapi_host_begin(const struct kapi_host *h)
 	r = events_begin();
 	if (r < 0)
 		goto end_calls;
-	r = open_engine();
+	r = open_engines();
 	if (r < 0)
 		goto end_events;
 	r = driver_begin();
 	if (r < 0)
-		goto close_engine;
+		goto close_engines;
 	smp_store_release(&begun, true);
 	return 0;
 
-close_engine:
-	engine_close(engine);
-	engine = NULL;
+close_engines:
+	close_engines();
 end_events:
 	events_end();
 end_calls:
@@ -146,8 +175,7 @@ void kapi_host_end(void)
 	smp_store_release(&begun, false);
 	driver_end();
 	events_end();
-	engine_close(engine);
-	engine = NULL;
+	close_engines();
 	kapi_calls_end();
 }
 
@@ -169,19 +197,19 @@ const struct kapi_host *kapi_host(void)
 	return smp_load_acquire(&begun) ? &host : NULL;
 }
 
-struct engine *kapi_engine(void)
-{
-	return engine;
-}
-
 bool kapi_host_logs(void)
 {
 	return smp_load_acquire(&begun) && host.logs;
 }
 
-uint32_t kapi_host_slot(void)
+const struct kapi_process *kapi_host_process(unsigned int n)
 {
-	return host.slot;
+	return &nodes[n].process;
+}
+
+struct engine *kapi_host_engine(unsigned int n)
+{
+	return nodes[n].engine;
 }
 
 unsigned int kapi_host_nodes(void)

@@ -17,23 +17,29 @@ struct shm_counters;
 struct shm_doorbell;
 struct shm_tables;
 
-struct kapi_host {
-	struct loop *loop;
-	/* This process as one of the site's. */
-	const struct shm_tables *tables;
+/* A node's place among the processes of the site: each has an engine of its own, since to
+ * others a process is its node. */
+struct kapi_process {
 	struct shm_doorbell *doorbell;
 	struct shm_counters *counters;
 	uint32_t slot, incarnation;
+};
+
+struct kapi_host {
+	struct loop *loop;
+	const struct shm_tables *tables;
 	bool logs; /* consumers speak to this process's log, not to standard error */
 
 	unsigned int nodes;
 	/* On the loop, as all that follow. struct ib_node; struct cma, or null. */
 	void *(*node)(void *arg, unsigned int n);
 	void *(*cma)(void *arg, unsigned int n);
-	/* As in struct engine_ops; may be null where this process is the only one. */
-	int (*map_peer)(void *arg, uint32_t slot, struct engine_peer *ret);
-	int (*publish_log)(void *arg, int fd);
-	void (*drained)(void *arg, uint32_t slot, uint32_t incarnation);
+	int (*process)(void *arg, unsigned int n, struct kapi_process *ret);
+	/* As in struct engine_ops, asked by the n-th node's engine. */
+	int (*map_peer)(void *arg, unsigned int n, uint32_t slot,
+			struct engine_peer *ret);
+	int (*publish_log)(void *arg, unsigned int n, int fd);
+	void (*drained)(void *arg, unsigned int n, uint32_t slot, uint32_t incarnation);
 	/* Look at the machine's addresses again; may be null. */
 	void (*rescan)(void *arg);
 	void *arg;
@@ -52,12 +58,12 @@ void kapi_host_end(void);
 /* Opens a site if there is none. 0 or negative errno. */
 int kapi_host_need(void);
 const struct kapi_host *kapi_host(void); /* null: none */
-struct engine *kapi_engine(void);
 bool kapi_host_logs(void);
 /* The node that this thread works on. */
 unsigned int kapi_this_node(void);
 /* Of the host, also while it begins and ends. */
-uint32_t kapi_host_slot(void);
+const struct kapi_process *kapi_host_process(unsigned int n);
+struct engine *kapi_host_engine(unsigned int n);
 unsigned int kapi_host_nodes(void);
 void *kapi_host_node(unsigned int n);
 

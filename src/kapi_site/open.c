@@ -41,6 +41,26 @@ static void *cma(void *arg, unsigned int n)
 	return own_site_cma(arg, n);
 }
 
+static int process(void *arg, unsigned int n, struct kapi_process *ret)
+{
+	return own_site_process(arg, n, ret);
+}
+
+static int map_peer(void *arg, unsigned int n, uint32_t slot, struct engine_peer *ret)
+{
+	return own_site_map_peer(arg, slot, ret);
+}
+
+static int publish_log(void *arg, unsigned int n, int fd)
+{
+	return own_site_publish_log(arg, n, fd);
+}
+
+/* Nobody dies before all do. */
+static void drained(void *arg, unsigned int n, uint32_t slot, uint32_t incarnation)
+{
+}
+
 static void rescan(void *arg)
 {
 	own_site_rescan(arg);
@@ -51,13 +71,13 @@ static int host_begin(struct own_site *s, unsigned int nodes)
 	const struct kapi_host host = {
 		.loop = own_site_loop(s),
 		.tables = own_site_tables(s),
-		.doorbell = own_site_doorbell(s),
-		.counters = own_site_counters(s),
-		.slot = OWN_SITE_SLOT,
-		.incarnation = own_site_incarnation(s),
 		.nodes = nodes,
 		.node = node,
 		.cma = cma,
+		.process = process,
+		.map_peer = map_peer,
+		.publish_log = publish_log,
+		.drained = drained,
 		.rescan = rescan,
 		.arg = s,
 	};

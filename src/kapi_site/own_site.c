@@ -2,6 +2,7 @@
 #include "kapi_site/own_site.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -20,6 +21,13 @@
 #define INCARNATION 1u
 #define SETTLE_NS   (2000 * TIMER_MS) /* for the fabric, before the first call */
 
+/* A node as a process of the site. */
+struct own_slot {
+	int doorbell_fd, counters_fd, log_fd; /* -1: none */
+	struct shm_doorbell *doorbell;
+	struct shm_counters *counters;
+};
+
 /* rdma_cm of a node, and what delivers its events. */
 struct own_cm {
 	struct cma *cma;
@@ -30,10 +38,9 @@ struct own_site {
 	struct own_site_config config;
 	struct loop *loop;
 	struct timers *timers;
-	int tables_fd, doorbell_fd, counters_fd;
+	int tables_fd;
 	struct shm_tables *tables;
-	struct shm_doorbell *doorbell;
-	struct shm_counters *counters;
+	struct own_slot *slots; /* one a node */
 	struct hca_site *hca;
 	struct hca_limits limits;
 	struct random random;
@@ -45,14 +52,67 @@ struct own_site {
 
 /* -- memory ------------------------------------------------------------------------- */
 
-/* This process is the one in slot 0. */
-static void occupy_slot(struct own_site *s)
+static void occupy(struct own_site *s, uint32_t n)
 {
-	struct shm_slot *slot = &s->tables->slots[OWN_SITE_SLOT];
+	struct shm_slot *slot = &s->tables->slots[n];
 
-	slot->node = 0;
+	slot->node = n;
 	atomic_store_explicit(&slot->incarnation, INCARNATION, memory_order_release);
 	atomic_store_explicit(&slot->state, SHM_SLOT_LIVE, memory_order_release);
+}
+
+static int create_slot(struct own_site *s, uint32_t n)
+{
+	struct own_slot *slot = &s->slots[n];
+	int r;
+
+	r = shm_doorbell_create(n, INCARNATION, &slot->doorbell_fd);
+	if (!r)
+		r = shm_doorbell_map(slot->doorbell_fd, &slot->doorbell);
+	if (!r)
+		r = shm_counters_create(n, &slot->counters_fd);
+	if (!r)
+		r = shm_counters_map(slot->counters_fd, 1, &slot->counters);
+	if (!r)
+		occupy(s, n);
+	return r;
+}
+
+static int create_slots(struct own_site *s)
+{
+	int r = 0;
+
+	s->slots = calloc(s->config.nodes, sizeof(s->slots[0]));
+	if (!s->slots)
+		return -ENOMEM;
+	for (unsigned int n = 0; n < s->config.nodes; n++)
+		s->slots[n].doorbell_fd = s->slots[n].counters_fd = s->slots[n].log_fd =
+			-1;
+	for (unsigned int n = 0; n < s->config.nodes && !r; n++)
+		r = create_slot(s, n);
+	return r;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+static void destroy_slots(struct own_site *s)
+{
+	for (unsigned int n = 0; s->slots && n < s->config.nodes; n++) {
+		struct own_slot *slot = &s->slots[n];
+
+		if (slot->counters)
+			shm_counters_unmap(slot->counters);
+		if (slot->doorbell)
+			shm_doorbell_unmap(slot->doorbell);
+		close_fd(slot->counters_fd);
+		close_fd(slot->doorbell_fd);
+		close_fd(slot->log_fd);
+	}
+	free(s->slots);
 }
 
 static int create_memory(struct own_site *s)
@@ -61,31 +121,49 @@ static int create_memory(struct own_site *s)
 
 	r = shm_tables_create(&s->tables_fd, &s->tables);
 	if (!r)
-		r = shm_doorbell_create(OWN_SITE_SLOT, INCARNATION, &s->doorbell_fd);
-	if (!r)
-		r = shm_doorbell_map(s->doorbell_fd, &s->doorbell);
-	if (!r)
-		r = shm_counters_create(OWN_SITE_SLOT, &s->counters_fd);
-	if (!r)
-		r = shm_counters_map(s->counters_fd, 1, &s->counters);
-	if (r < 0)
-		return r;
-	occupy_slot(s);
-	return hca_site_create(s->tables, &s->hca);
+		r = create_slots(s);
+	return r < 0 ? r : hca_site_create(s->tables, &s->hca);
 }
 
 static void destroy_memory(struct own_site *s)
 {
-	if (s->counters)
-		shm_counters_unmap(s->counters);
-	if (s->doorbell)
-		shm_doorbell_unmap(s->doorbell);
-	if (s->counters_fd >= 0)
-		close(s->counters_fd);
-	if (s->doorbell_fd >= 0)
-		close(s->doorbell_fd);
+	destroy_slots(s);
 	if (s->tables)
 		shm_tables_destroy(s->tables_fd, s->tables);
+}
+
+int own_site_process(const struct own_site *s, unsigned int n, struct kapi_process *ret)
+{
+	*ret = (struct kapi_process){
+		.doorbell = s->slots[n].doorbell,
+		.counters = s->slots[n].counters,
+		.slot = n,
+		.incarnation = INCARNATION,
+	};
+	return 0;
+}
+
+static int copy_fd(int fd)
+{
+	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
+int own_site_map_peer(const struct own_site *s, uint32_t slot, struct engine_peer *ret)
+{
+	if (slot >= s->config.nodes)
+		return -ENOENT;
+	*ret = (struct engine_peer){
+		.incarnation = INCARNATION,
+		.doorbell_fd = copy_fd(s->slots[slot].doorbell_fd),
+		.log_fd = copy_fd(s->slots[slot].log_fd),
+	};
+	return 0;
+}
+
+int own_site_publish_log(struct own_site *s, unsigned int n, int fd)
+{
+	s->slots[n].log_fd = copy_fd(fd);
+	return s->slots[n].log_fd < 0 ? -EMFILE : 0;
 }
 
 /* -- nodes and devices -------------------------------------------------------------- */
@@ -239,7 +317,7 @@ int own_site_create(const struct own_site_config *config, struct own_site **ret)
 	if (!s)
 		return -ENOMEM;
 	s->config = *config;
-	s->tables_fd = s->doorbell_fd = s->counters_fd = -1;
+	s->tables_fd = -1;
 	hca_limits_init(&s->limits);
 	random_seed(&s->random, config->seed);
 	r = loop_create(&s->loop);
@@ -286,21 +364,6 @@ struct loop *own_site_loop(const struct own_site *s)
 const struct shm_tables *own_site_tables(const struct own_site *s)
 {
 	return s->tables;
-}
-
-struct shm_doorbell *own_site_doorbell(const struct own_site *s)
-{
-	return s->doorbell;
-}
-
-struct shm_counters *own_site_counters(const struct own_site *s)
-{
-	return s->counters;
-}
-
-uint32_t own_site_incarnation(const struct own_site *s)
-{
-	return INCARNATION;
 }
 
 struct ib_node *own_site_node(const struct own_site *s, unsigned int n)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A site in this process: its tables, nodes, devices and fabric, put together without a
- * daemon. One process is in it, this one, with slot 0.
+ * daemon. To the site this process is as many as there are nodes, the n-th in slot n.
  *
  * Everything is the loop's; before somebody runs that, the creator's.
  */
@@ -10,15 +10,13 @@
 
 #include <stdint.h>
 
+#include "engine/engine.h"
+#include "kapi/host.h"
+
 struct cma;
 struct ib_node;
 struct loop;
 struct own_site;
-struct shm_counters;
-struct shm_doorbell;
-struct shm_tables;
-
-#define OWN_SITE_SLOT 0u
 
 struct own_site_config {
 	unsigned int nodes; /* 1 .. OWN_SITE_NODES_MAX */
@@ -35,9 +33,10 @@ void own_site_destroy(struct own_site *s);
 
 struct loop *own_site_loop(const struct own_site *s);
 const struct shm_tables *own_site_tables(const struct own_site *s);
-struct shm_doorbell *own_site_doorbell(const struct own_site *s);
-struct shm_counters *own_site_counters(const struct own_site *s);
-uint32_t own_site_incarnation(const struct own_site *s);
+/* For struct kapi_host. */
+int own_site_process(const struct own_site *s, unsigned int n, struct kapi_process *ret);
+int own_site_map_peer(const struct own_site *s, uint32_t slot, struct engine_peer *ret);
+int own_site_publish_log(struct own_site *s, unsigned int n, int fd);
 /* Null past the last node. */
 struct ib_node *own_site_node(const struct own_site *s, unsigned int n);
 struct cma *own_site_cma(const struct own_site *s, unsigned int n);
