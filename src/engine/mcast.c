@@ -171,6 +171,14 @@ static struct member *member_find(const struct attachment *a, const struct engin
 	return NULL;
 }
 
+/* A block is handed out anew when whoever had it before has gone (hca/counters.c). */
+static void counters_begin(struct shm_member_counters *c)
+{
+	atomic_store_explicit(&c->delivered, 0, memory_order_relaxed);
+	for (size_t i = 0; i < sizeof(c->drops) / sizeof(c->drops[0]); i++)
+		atomic_store_explicit(&c->drops[i], 0, memory_order_relaxed);
+}
+
 static int member_add(struct attachment *a, struct engine_qp *qp, uint64_t generation,
 		      uint32_t counters)
 {
@@ -180,6 +188,7 @@ static int member_add(struct attachment *a, struct engine_qp *qp, uint64_t gener
 		return -EEXIST;
 	if (members_grow(a) < 0)
 		return -ENOMEM;
+	counters_begin(&e->counters->members[counters]);
 	e->rx.epoch++;
 	a->members[a->count++] = (struct member){
 		.qp = qp,

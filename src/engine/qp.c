@@ -52,6 +52,17 @@ static int open_receives(struct engine_qp *qp)
 		       (struct ring_source){ config->memory, ENGINE_RING_QP });
 }
 
+/* A block is handed out anew when whoever had it before has gone (hca/counters.c). */
+static void counters_begin(struct shm_qp_counters *c)
+{
+	atomic_store_explicit(&c->sent, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->sent_bytes, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->received, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->received_bytes, 0, memory_order_relaxed);
+	for (size_t i = 0; i < sizeof(c->drops) / sizeof(c->drops[0]); i++)
+		atomic_store_explicit(&c->drops[i], 0, memory_order_relaxed);
+}
+
 int engine_qp_create(struct engine *e, const struct engine_qp_config *config,
 		     struct engine_qp **ret)
 {
@@ -75,6 +86,7 @@ int engine_qp_create(struct engine *e, const struct engine_qp_config *config,
 		goto free_qp;
 	qp->engine = e;
 	qp->counters = &e->counters->qps[config->counters];
+	counters_begin(qp->counters);
 	lock_init(&qp->lock, LOCK_QP);
 	list_init(&qp->held_sends);
 
