@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The grammar of what an administrator says to a site: verbcast's commands fabric, sa and
- * group. verbcast reads the words to tell of mistakes and to print its help; verbcastd
- * reads the same words again, since it believes nobody, and carries them out.
+ * The grammar of what an administrator says to a site: verbcast's commands fabric, sa,
+ * group, and insmod, rmmod, lsmod (noun module). verbcast reads the words to tell of
+ * mistakes and to print its help; verbcastd reads the same words again, since it believes
+ * nobody, and carries them out.
  *
  * One thread: what was parsed last is in static memory until it is copied out.
  */
@@ -32,6 +33,9 @@ enum admin_command {
 	ADMIN_GROUP_CREATE,
 	ADMIN_GROUP_JOIN,
 	ADMIN_GROUP_LEAVE,
+	ADMIN_MODULE_LOAD,
+	ADMIN_MODULE_UNLOAD,
+	ADMIN_MODULE_LIST,
 };
 
 /* -- what a fabric is to look like ----------------------------------------------------- */
@@ -76,6 +80,8 @@ bool admin_shape_equal(const struct admin_shape *a, const struct admin_shape *b)
 
 /* -- a request ------------------------------------------------------------------------- */
 
+#define ADMIN_PARAMETERS_MAX 7
+
 struct admin_request {
 	enum admin_command command;
 	bool json;
@@ -89,6 +95,9 @@ struct admin_request {
 	unsigned int ms;    /* of DELAY */
 	uint16_t status;    /* of ERROR */
 	uint16_t attribute; /* 0: all */
+	/* MODULE_*: a file, or a name; NAME=VALUE strings with a null behind */
+	const char *module;
+	const char *parameters[ADMIN_PARAMETERS_MAX + 1];
 	/* GROUP_*: what was said of the group, and of what the mask has a bit */
 	struct sa_mcmember group;
 	uint64_t components;

@@ -26,6 +26,8 @@ int admin_operands_delay(struct admin_request *r, int count, char **words, char 
 int admin_operands_error(struct admin_request *r, int count, char **words, char *error);
 int admin_operands_create(struct admin_request *r, int count, char **words, char *error);
 int admin_operands_group(struct admin_request *r, int count, char **words, char *error);
+int admin_operands_load(struct admin_request *r, int count, char **words, char *error);
+int admin_operands_unload(struct admin_request *r, int count, char **words, char *error);
 
 /* A sentence; always -EINVAL. */
 int admin_wrong(char *error, const char *format, ...)

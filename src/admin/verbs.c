@@ -50,6 +50,13 @@ const struct admin_verb admin_verbs[] = {
 	  admin_join_options, ADMIN_GROUP_JOIN, admin_operands_group },
 	{ "group", "leave", "[--node NAME] MGID", "Give back what join or create took",
 	  admin_leave_options, ADMIN_GROUP_LEAVE, admin_operands_group },
+	{ "module", "load", "FILE [NAME=VALUE...]",
+	  "Run a consumer of the kernel's RDMA API inside verbcastd", admin_no_options,
+	  ADMIN_MODULE_LOAD, admin_operands_load },
+	{ "module", "unload", "NAME", "End what module load began", admin_no_options,
+	  ADMIN_MODULE_UNLOAD, admin_operands_unload },
+	{ "module", "list", "", "Name what is loaded", admin_no_options,
+	  ADMIN_MODULE_LIST, admin_operands_none },
 	{ .noun = NULL },
 };
 

@@ -128,6 +128,9 @@ static const struct {
 	[ADMIN_GROUP_CREATE] = { admin_group_join, false },
 	[ADMIN_GROUP_JOIN] = { admin_group_join, false },
 	[ADMIN_GROUP_LEAVE] = { admin_group_leave, false },
+	[ADMIN_MODULE_LOAD] = { admin_module, true },
+	[ADMIN_MODULE_UNLOAD] = { admin_module, true },
+	[ADMIN_MODULE_LIST] = { admin_module, true },
 };
 
 void admin_command(struct site *s, struct uapi_admin_call *call, int argc, char **argv)
@@ -145,8 +148,8 @@ void admin_command(struct site *s, struct uapi_admin_call *call, int argc, char 
 
 void admin_gone(struct site *s, struct uapi_admin_call *call)
 {
-	if (!admin_fabric_gone(&s->admin, call))
-		admin_group_gone(&s->admin, call);
+	if (!admin_fabric_gone(&s->admin, call) && !admin_group_gone(&s->admin, call))
+		modules_forget(s->modules, call);
 }
 
 void admin_site_init(struct admin_site *a)

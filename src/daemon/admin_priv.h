@@ -65,6 +65,9 @@ void admin_group_join(struct site *s, struct uapi_admin_call *call,
 void admin_group_leave(struct site *s, struct uapi_admin_call *call,
 		       const struct admin_request *r);
 
+void admin_module(struct site *s, struct uapi_admin_call *call,
+		  const struct admin_request *r);
+
 /* True: the call was one of these, and is forgotten. */
 bool admin_fabric_gone(struct admin_site *a, struct uapi_admin_call *call);
 bool admin_group_gone(struct admin_site *a, struct uapi_admin_call *call);

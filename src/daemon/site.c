@@ -89,6 +89,7 @@ static void presence(void *arg, unsigned int clients, bool ended_private)
 {
 	struct site *s = arg;
 
+	s->clients = clients;
 	if (s->ending)
 		return;
 	if (ended_private && s->options->is_private)
@@ -264,6 +265,12 @@ static void end(void *arg)
 {
 	struct site *s = arg;
 
+	/* Modules are somebody; and at the end they go first. */
+	if (modules_any(s->modules)) {
+		if (s->ending)
+			modules_end(s->modules);
+		return;
+	}
 	if (!s->ending)
 		log_info("nobody is here any more: site %s ends", s->paths->name);
 	s->ending = true;
@@ -411,6 +418,8 @@ int site_create(const struct daemon_options *options, const struct site_paths *p
 	if (!r)
 		r = create_nodes(s);
 	if (!r)
+		r = modules_create(s, &s->modules);
+	if (!r)
 		settle(s);
 	if (!r)
 		r = create_server(s, &listen_fd);
@@ -423,6 +432,14 @@ close_listen:
 	if (listen_fd >= 0)
 		close(listen_fd);
 	return r;
+}
+
+void site_idle(struct site *s)
+{
+	if (s->ending)
+		loop_timer_arm(s->end_timer, 0);
+	else if (!s->stay && !s->clients)
+		loop_timer_arm(s->end_timer, s->options->linger_s * 1000ull);
 }
 
 void site_stay(struct site *s)
@@ -481,6 +498,7 @@ void site_destroy(struct site *s)
 	if (s->tables)
 		atomic_store(&s->tables->h.dead, 1);
 	uapi_server_destroy(s->server);
+	modules_destroy(s->modules);
 	admin_site_fini(&s->admin);
 	nodes_stop(s->nodes);
 	devices_destroy(s->devices);

@@ -10,6 +10,7 @@
 #include "daemon/admin.h"
 #include "daemon/devices.h"
 #include "daemon/history.h"
+#include "daemon/modules.h"
 #include "daemon/nodes.h"
 #include "daemon/options.h"
 #include "daemon/site_fabric.h"
@@ -35,7 +36,9 @@ struct site {
 	struct devices *devices; /* of the first node, which is the machine */
 	struct loop_timer *tree_timer;
 	bool stay;
+	unsigned int clients; /* processes and leases */
 	struct admin_site admin;
+	struct modules *modules;
 	struct slots *slots;
 	struct history history;
 	struct uapi_server *server;
@@ -48,6 +51,8 @@ int site_run(struct site *s);
 void site_destroy(struct site *s);
 /* Until somebody stops it. */
 void site_stay(struct site *s);
+/* The last of the modules is gone: the site ends if that was waited for. */
+void site_idle(struct site *s);
 /* RoCE devices, removed ones too, then those of the fabric. */
 void site_each_device(const struct site *s,
 		      void (*fn)(void *arg, struct hca_device *device), void *arg);

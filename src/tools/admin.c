@@ -15,7 +15,7 @@
 #include "site/start.h"
 #include "tools/command.h"
 
-#define WORDS_MAX 64
+#define WORDS_MAX ADMIN_WORDS_MAX
 
 static const char *site = "default";
 
@@ -54,9 +54,7 @@ static bool asks_for_help(const char *word)
 
 /* -- words -------------------------------------------------------------------------- */
 
-/* --site NAME may stand anywhere; it is ours alone. Returns how many words are left, or
- * -EINVAL with a sentence. */
-static int take_site(int argc, char **argv, char *words[WORDS_MAX + 1], char *error)
+int admin_take_site(int argc, char **argv, char **words, char *error)
 {
 	int n = 0;
 
@@ -110,7 +108,7 @@ static int ask(struct site_link *l, int argc, char **argv)
 	return r;
 }
 
-static int ask_running(int argc, char **argv)
+int admin_ask(int argc, char **argv)
 {
 	struct site_paths p;
 	struct site_link l;
@@ -186,7 +184,7 @@ static int admin_main(const struct command *c, int argc, char **argv)
 	const struct admin_verb *v;
 	int n;
 
-	n = take_site(argc, argv, words, error);
+	n = admin_take_site(argc, argv, words, error);
 	if (n < 0)
 		return command_misuse(c, "%s", error);
 	v = n > 1 ? admin_find_verb(words[0], words[1]) : NULL;
@@ -206,7 +204,7 @@ static int admin_main(const struct command *c, int argc, char **argv)
 	}
 	if (request.command == ADMIN_FABRIC_UP)
 		return fabric_up(&request.shape);
-	return ask_running(n, words);
+	return admin_ask(n, words);
 }
 
 static int fabric_main(int argc, char **argv)

@@ -29,7 +29,16 @@ struct command {
 };
 
 extern const struct command fabric_command, sa_command, group_command;
+extern const struct command insmod_command, rmmod_command, lsmod_command;
 extern const struct command run_command, status_command, stop_command, version_command;
+
+/* For commands that are words for verbcastd (src/admin). --site NAME may stand anywhere and
+ * is taken out; the rest goes to `words`, with a null behind. How many, or -EINVAL with a
+ * sentence. */
+#define ADMIN_WORDS_MAX 64
+int admin_take_site(int argc, char **argv, char **words, char *error);
+/* Ask the verbcastd of that site, print what it answers; what to exit with. */
+int admin_ask(int argc, char **argv);
 
 /* Parse argv by the command's table. Index of the first operand; -1: `ret_status` is
  * what to exit with (wrong use, said on stderr). */

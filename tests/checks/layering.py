@@ -37,7 +37,7 @@ MAY_USE = {
     "uapi_server": "uapi core_cm core_verbs loop base",
     "site": "uapi shm base",
     # Composition, and yet not the clients' half.
-    "daemon": "site admin uapi_server core_cm core_ipoib core_sa core_mad core_addr "
+    "daemon": "kapi site admin uapi_server core_cm core_ipoib core_sa core_mad core_addr "
               "core_verbs hca path_fabric path_roce path fabric_sa fabric_sm fabric_net uapi "
               "shm wire loop base",
     "kapi": "core_cm core_sa core_mad core_addr core_verbs engine shm wire loop base",

@@ -75,6 +75,11 @@ static int text_file(const char *text, size_t bytes)
 	return r;
 }
 
+uid_t uapi_admin_uid(const struct uapi_admin_call *call)
+{
+	return container_of(call, struct connection, admin)->uid;
+}
+
 void uapi_admin_answer(struct uapi_admin_call *call, int exit_status, const char *text)
 {
 	struct uapi_admin_reply reply = {

@@ -101,6 +101,8 @@ int uapi_server_create(const struct uapi_server_config *config, struct uapi_serv
 /* Disconnects every client and destroys what they hold. */
 void uapi_server_destroy(struct uapi_server *server);
 /* The end of a call: what verbcast is to exit with, and to print. */
+/* Of whoever has asked. */
+uid_t uapi_admin_uid(const struct uapi_admin_call *call);
 void uapi_admin_answer(struct uapi_admin_call *call, int exit_status, const char *text);
 
 #endif

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# A consumer of the kernel's RDMA API inside verbcastd: the example hears stock mckey, on
+# the loopback's device and on the fabric; what cannot be loaded says why.
+# ctest: TIMEOUT 120
+. "$VERBCAST_SOURCE/tests/harness/site.sh"
+site_begin
+need mckey
+site_keep
+example=$VERBCAST_BUILD/examples/mcast_consumer.so
+
+ours()
+{
+	timeout 60 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null ||
+		fail "verbcast $* ends with $?: $(cat "$site_work/ours.err")"
+}
+
+refused()
+{
+	local pattern=$1
+
+	shift
+	timeout 60 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null &&
+		fail "verbcast $* does not fail"
+	grep -qE -- "$pattern" "$site_work/ours.err" || fail "verbcast $*: does not say: $pattern"
+}
+
+# hears DEVICE GROUP ADDRESS: the example on that device, and mckey as a sender there.
+hears()
+{
+	say "on $1"
+	ours insmod "$example" "device=$1" "group=$2"
+	ours lsmod
+	[ "$(cat "$site_work/ours.out")" = mcast_consumer ] || fail "lsmod does not name it"
+	refused 'mcast_consumer is loaded already' insmod "$example"
+	start "sender-$1" mckey -m "$2" -b "$3" -s -C 10
+	ended "sender-$1" 30
+	wait_for 10 "ten datagrams for verbcastd on $1" heard 10
+	ours rmmod mcast_consumer
+	ours lsmod
+	[ ! -s "$site_work/ours.out" ] || fail "lsmod names what is gone"
+}
+
+# What verbcastd's own members have been given.
+heard()
+{
+	[ "$("$VERBCAST" status --json | jq --argjson pid "$(site_daemon)" \
+		'[.groups[].members[] | select(.pid == $pid and .state == "attached") | .delivered] | add // 0')" = "$1" ]
+}
+
+hears vroce0 239.1.2.55 127.0.0.1
+hears vib0 239.1.2.56 198.18.0.1
+
+say 'what cannot be loaded'
+refused '/nowhere.so: No such file' insmod /nowhere.so
+refused 'no_init has no module_init' insmod "$VERBCAST_BUILD/examples/no_init.so"
+refused 'kapi_nobody_has_this' insmod "$VERBCAST_BUILD/examples/unknown_symbol.so"
+refused "colour=blue" insmod "$example" colour=blue
+refused 'is not NAME=VALUE' insmod "$example" colour
+refused 'cannot_be: no such module' rmmod cannot_be
+refused 'which file' insmod
+refused 'which module' rmmod
+
+say 'a module that is loaded goes with the site'
+ours insmod "$example"
+site_end
