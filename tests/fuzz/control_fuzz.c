@@ -27,6 +27,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cjson/cJSON.h>
+
 #include "base/log.h"
 #include "base/pidfd.h"
 #include "daemon/options.h"
@@ -51,13 +53,14 @@ enum step {
 	TOOL,     /* a tool does */
 	CALL,     /* nothing is said */
 	LEAVE,
-	LET_RUN, /* milliseconds of the loop: op % 4 */
+	LET_RUN,  /* milliseconds of the loop: op % 4 */
+	SCRIBBLE, /* into its counters, or (op odd) doorbell; the bytes begin with where */
 	STEP_COUNT,
 };
 
 struct client {
-	int fd, event_fd;
-	uint32_t latest[OPS]; /* handle that this operation answered last */
+	int fd, event_fd, memory[2]; /* counters, doorbell */
+	uint32_t latest[OPS];        /* handle that this operation answered last */
 };
 
 static struct site *site;
@@ -66,6 +69,7 @@ static struct sockaddr_un address;
 static socklen_t address_bytes;
 static struct loop_timer *turn_timer;
 static struct client clients[CLIENTS];
+static const struct client nobody = { -1, -1, { -1, -1 }, { 0 } };
 
 static const uint32_t request_bytes[OPS] = {
 #define BYTES(number, name, request, reply) [number] = sizeof(struct request),
@@ -218,6 +222,31 @@ static void send_bytes(struct client *c, const void *bytes, size_t length,
 
 /* -- what comes back -------------------------------------------------------------------- */
 
+/* Of those that come with HELLO. False: it is not kept. */
+static bool keep(struct client *c, int fd, unsigned int n)
+{
+	int *const place[] = { &c->event_fd, NULL, &c->memory[1], &c->memory[0] };
+
+	if (n >= 4 || !place[n] || *place[n] >= 0)
+		return false;
+	*place[n] = fd;
+	return true;
+}
+
+/* Whatever stands in the counters, it is JSON. */
+static void check_status(int fd)
+{
+	off_t bytes = lseek(fd, 0, SEEK_END);
+	char *text = malloc((size_t)bytes + 1);
+	cJSON *json;
+
+	expect(text && pread(fd, text, (size_t)bytes, 0) == bytes, "no status");
+	json = cJSON_ParseWithLength(text, (size_t)bytes);
+	expect(json != NULL, "the status is no JSON");
+	cJSON_Delete(json);
+	free(text);
+}
+
 static void take_descriptors(struct client *c, struct msghdr *msg, uint16_t op,
 			     unsigned int expected)
 {
@@ -228,9 +257,9 @@ static void take_descriptors(struct client *c, struct msghdr *msg, uint16_t op,
 			int fd;
 
 			memcpy(&fd, CMSG_DATA(h) + at, sizeof(fd));
-			if (op == UAPI_HELLO && !count && c->event_fd < 0)
-				c->event_fd = fd;
-			else
+			if (op == UAPI_STATUS)
+				check_status(fd);
+			if (op != UAPI_HELLO || !keep(c, fd, count))
 				close(fd);
 			count++;
 		}
@@ -310,7 +339,10 @@ static void leave(struct client *c)
 		close(c->fd);
 	if (c->event_fd >= 0)
 		close(c->event_fd);
-	*c = (struct client){ .fd = -1, .event_fd = -1 };
+	for (int i = 0; i < 2; i++)
+		if (c->memory[i] >= 0)
+			close(c->memory[i]);
+	*c = nobody;
 	turn();
 }
 
@@ -379,6 +411,21 @@ static void send_raw(struct client *c, uint8_t fds, const uint8_t *bytes, size_t
 	send_bytes(c, bytes, length, fds & 0xf, fds >> 4);
 }
 
+static void scribble(struct client *c, uint8_t op, const uint8_t *bytes, size_t length)
+{
+	int fd = c->memory[op & 1];
+	uint32_t where;
+	off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+
+	if (size <= 0 || length < sizeof(where))
+		return;
+	memcpy(&where, bytes, sizeof(where));
+	length -= sizeof(where);
+	/* What does not fit any more is refused by the seals. */
+	if (pwrite(fd, bytes + sizeof(where), length, where % size) < 0)
+		return;
+}
+
 static void take_step(const uint8_t step[STEP_BYTES], const uint8_t *bytes, size_t length)
 {
 	struct client *c = &clients[step[0] % CLIENTS];
@@ -398,6 +445,8 @@ static void take_step(const uint8_t step[STEP_BYTES], const uint8_t *bytes, size
 		send_raw(c, step[2], bytes, length);
 	else if (what == HELLO || what == TOOL)
 		say_hello(c, what == TOOL ? UAPI_HELLO_TOOL : 0);
+	else if (what == SCRIBBLE)
+		scribble(c, step[1], bytes, length);
 	else if (what == CALL)
 		call(c);
 	else
@@ -436,7 +485,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!site) {
 		site_open();
 		for (uint32_t i = 0; i < CLIENTS; i++)
-			clients[i] = (struct client){ .fd = -1, .event_fd = -1 };
+			clients[i] = nobody;
 		turn();
 	}
 	first_free = next_descriptor();
