@@ -58,6 +58,7 @@ static uint64_t position_of(const struct engine *e, struct receiver *r)
 		uint64_t c =
 			atomic_load_explicit(&r->cursor->position, memory_order_acquire);
 
+		r->follows = true;
 		if (c > p) /* G2 */
 			p = c;
 	}

@@ -242,6 +242,65 @@ static void a_stopped_receiver_loses_alone_and_knows_how_much(void **state)
 	}
 }
 
+/* What the others of four get in a time, datagrams a millisecond of all together. */
+static double rate_beside(uint32_t stopped, unsigned int ms)
+{
+	uint64_t began = clock_now_ns(), end = began + ms * 1000000ull;
+	uint64_t sum = 0;
+
+	for (uint32_t slot = RECEIVER_0; slot < RECEIVER_0 + 4; slot++)
+		if (slot != stopped)
+			sum -= atomic_load(&site.results->received[slot]);
+	while (clock_now_ns() < end)
+		harness_pause();
+	for (uint32_t slot = RECEIVER_0; slot < RECEIVER_0 + 4; slot++)
+		if (slot != stopped)
+			sum += atomic_load(&site.results->received[slot]);
+	return (double)sum * 1e6 / (double)(clock_now_ns() - began);
+}
+
+static uint64_t lagged_beside(uint32_t stopped)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t slot = RECEIVER_0; slot < RECEIVER_0 + 4; slot++)
+		if (slot != stopped)
+			sum += atomic_load(&site.results->lagged[slot]);
+	return sum;
+}
+
+/* A grace is the one pause that they notice. What else runs on the machine may slow both
+ * of the times that are compared, or keep a receiver from the processor for longer than a
+ * grace, so it is tried some times. */
+static void beside_a_stopped_receiver_others_keep_their_rate(void **state)
+{
+	const uint32_t stopped = RECEIVER_0 + 3;
+	const unsigned int ms = harness_count(300, 1000);
+	double before, beside = 0;
+	uint64_t lagged = 0;
+
+	start_receivers(4);
+	site_fork(&site, STEADY, flood_main, 1);
+	while_it_grows(&site.results->received[stopped], 1000);
+	for (unsigned int tries = 0; tries < 10; tries++) {
+		lagged = lagged_beside(stopped);
+		before = rate_beside(stopped, ms);
+		kill(site.children[stopped].pid, SIGSTOP);
+		beside = rate_beside(stopped, ms);
+		lagged = lagged_beside(stopped) - lagged;
+		kill(site.children[stopped].pid, SIGCONT);
+		while_it_grows(&site.results->received[stopped], 1000);
+		if (beside >= 0.9 * before && !lagged)
+			break;
+	}
+	print_message("%.0f datagrams a ms, %.0f beside the stopped one\n", before,
+		      beside);
+	assert_true(beside >= 0.9 * before);
+	assert_int_equal(lagged, 0);
+	atomic_store(&site.results->stop, 1);
+	assert_true(atomic_load(&site.results->lagged[stopped]) > 0);
+}
+
 static void receivers_that_are_killed_hurt_nobody(void **state)
 {
 	unsigned int kills = harness_count(10, 40000);
@@ -273,6 +332,7 @@ int main(void)
 		T(senders_that_are_killed_hurt_nobody),
 		T(receivers_that_are_killed_hurt_nobody),
 		T(a_stopped_receiver_loses_alone_and_knows_how_much),
+		T(beside_a_stopped_receiver_others_keep_their_rate),
 	};
 
 	return harness_run(tests);
