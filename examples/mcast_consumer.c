@@ -49,7 +49,7 @@ struct listener {
 	struct ib_sa_multicast *member;
 	struct completion joined;
 	int join_status;
-	unsigned long datagrams;
+	atomic64_t datagrams;
 	struct buffer buffers[DEPTH];
 };
 
@@ -77,7 +77,7 @@ static void received(struct ib_cq *cq, struct ib_wc *wc)
 
 	if (wc->status != IB_WC_SUCCESS)
 		return;
-	if (!b->listener->datagrams++)
+	if (atomic64_inc_return(&b->listener->datagrams) == 1)
 		pr_info("mcast_consumer: first datagram, %u bytes from QP %u\n",
 			wc->byte_len - GRH_BYTES, wc->src_qp);
 	post(b);
@@ -271,7 +271,8 @@ static void remove_one(struct ib_device *ibdev, void *client_data)
 {
 	struct listener *l = client_data;
 
-	pr_info("mcast_consumer: %lu datagrams on %s\n", l->datagrams, ibdev->name);
+	pr_info("mcast_consumer: %lld datagrams on %s\n", atomic64_read(&l->datagrams),
+		ibdev->name);
 	stop_listening(l);
 }
 

@@ -45,14 +45,15 @@ static void every_attached_queue_pair_receives_a_copy(void **state)
 struct seen {
 	struct ib_cqe cqe;
 	struct completion done;
-	int count, want;
+	atomic_t count;
+	int want;
 };
 
 static void receive_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct seen *seen = container_of(wc->wr_cqe, struct seen, cqe);
 
-	if (wc->status == IB_WC_SUCCESS && ++seen->count == seen->want)
+	if (wc->status == IB_WC_SUCCESS && atomic_inc_return(&seen->count) == seen->want)
 		complete(&seen->done);
 }
 
@@ -94,7 +95,7 @@ static void a_work_queue_calls_what_a_request_carries(void **state)
 	ah = site_group_ah(&sender, &group, 0);
 	for (int i = 0; i < seen.want; i++) {
 		site_send(&sender, ah, "again");
-		harness_until(READ_ONCE(seen.count) > i, 5000, harness_pause());
+		harness_until(atomic_read(&seen.count) > i, 5000, harness_pause());
 		if (i + SITE_DEPTH < seen.want)
 			post_with_function(&q, &seen, i % SITE_DEPTH);
 	}
