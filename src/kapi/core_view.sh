@@ -23,7 +23,8 @@ for header; do
 			s/\<u(8|16|32|64)\>/uint\1_t/g
 			/^typedef uint[0-9]+_t uint[0-9]+_t;/d
 		' "$src/$header"
-		grep -oE '(^|[ *])(ib|rdma)_[a-z0-9_]+\(' "$src/$header" | tr -d ' *(' | sort -u |
+		grep -v '^static inline' "$src/$header" |
+			grep -oE '(^|[ *])(ib|rdma)_[a-z0-9_]+\(' | tr -d ' *(' | sort -u |
 			sed 's/.*/#pragma redefine_extname core_& &/'
 	} >"$out/core_view/$header.new"
 	# The pragmas have to be seen before the functions.
