@@ -39,9 +39,20 @@ static bool differs(const struct sm_cell *cell)
 	return !cell->known || memcmp(cell->want, cell->have, sizeof(cell->want)) != 0;
 }
 
+/* What is written does not count either while the switch's top is below it. */
+static bool is_top_low(const struct sm_switch *sw)
+{
+	return sm_switch_has_top(sw) && sw->node->switch_info.mft_top < sw->mft_top;
+}
+
+static bool is_unfinished(const struct sm_cell *cell)
+{
+	return differs(cell) || is_top_low(cell->sw);
+}
+
 void sm_cell_check(struct sm *sm, struct sm_cell *cell)
 {
-	if (list_empty(&cell->link) && differs(cell))
+	if (list_empty(&cell->link) && is_unfinished(cell))
 		list_append(&sm->mc.cells, &cell->link);
 }
 
@@ -275,8 +286,7 @@ static void raise(struct sm *sm, struct sm_cell *cell)
 	struct sm_switch *sw = cell->sw;
 	struct sm_smp *smp;
 
-	if (sw->top_asked || !sm_switch_has_top(sw) ||
-	    sw->node->switch_info.mft_top >= sw->mft_top)
+	if (sw->top_asked || !is_top_low(sw))
 		return;
 	smp = sm_smp_new(sm, SM_KIND_MCAST, &sw->node->ports[0], MAD_METHOD_SET,
 			 SMP_SWITCH_INFO, 0, top_set);
@@ -386,7 +396,7 @@ static bool is_written(const struct sm *sm, const struct sm_group *g)
 	for (uint32_t i = 0; i < g->tree_count; i++) {
 		const struct sm_switch *sw = sm->switches[g->tree[i]];
 
-		if (sm_switch_has_top(sw) && sw->node->switch_info.mft_top < sw->mft_top)
+		if (is_top_low(sw))
 			return false;
 		for (unsigned int p = 0; p < sw->positions; p++) {
 			const struct sm_cell *cell = sm_cell_find(sw, g->mlid, p);
@@ -435,7 +445,7 @@ static void end_pass(struct sm *sm)
 		struct sm_cell *cell = container_of(pos, struct sm_cell, link);
 
 		cell->sw->top_asked = false;
-		if (!differs(cell))
+		if (!is_unfinished(cell))
 			list_remove(pos);
 	}
 	if (failed && in_sweep(sm))
