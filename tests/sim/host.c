@@ -222,7 +222,6 @@ void sim_host_remove_device(struct sim_host *host)
 void sim_host_stop(struct sim_host *host)
 {
 	sim_trace("host %u stops", host->number);
-	sim_ledger_struck(host);
 	if (host->with_ip) {
 		cma_destroy(host->cma);
 		timer_disarm(&host->cma_runs);
@@ -233,6 +232,7 @@ void sim_host_stop(struct sim_host *host)
 	ib_sa_destroy(host->sa);
 	ib_mad_destroy(host->mad);
 	fabric_port_attach(host->port, NULL, NULL);
+	sim_ledger_host_stopped(host);
 	assert_int_equal(ib_unregister_device(&host->ib), 0);
 	ib_node_destroy(host->node);
 	host->alive = false;

@@ -39,6 +39,17 @@ void sim_ledger_struck(struct sim_host *host)
 	}
 }
 
+void sim_ledger_host_stopped(struct sim_host *host)
+{
+	sim_ledger_struck(host);
+	list_for_each(l, &host->pairs) {
+		struct sim_pair *pair = container_of(l, struct sim_pair, link);
+
+		pair->live_tid = 0;
+		pair->struck = false;
+	}
+}
+
 void sim_ledger_sm_stopped(void)
 {
 	for (unsigned int n = 0; n < sim.host_count; n++) {

@@ -179,6 +179,8 @@ struct sim_pair *sim_pair(struct sim_host *host, const union ib_gid *mgid);
 void sim_pairs_free(struct sim_host *host);
 /* The host has forgotten all that it had joined. */
 void sim_ledger_struck(struct sim_host *host);
+/* Nobody waits for its answers any more. */
+void sim_ledger_host_stopped(struct sim_host *host);
 void sim_ledger_sm_stopped(void);
 /* A MAD of the SA client leaves; an answer comes. It is said again at once if nobody had
  * waited for that. */

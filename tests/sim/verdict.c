@@ -80,7 +80,9 @@ static void collect(void)
  * (spec/sa-sm 1.11). */
 static uint8_t may_be_missing(const struct belief *b, const struct sim_pair *pair)
 {
-	return b->host_states & SIM_FULL ? pair->missing : 0xf;
+	bool is_full = b->host_states & SIM_FULL & ~pair->missing;
+
+	return is_full ? pair->missing : 0xf;
 }
 
 static void judge(const struct belief *b)
