@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libibumad without a device to manage: it says what the stock library says, fills the
+// libibumad where there is no verbcastd: it says what the stock library says, fills the
 // same bytes, and fails in the same dialect.
 #include "harness/harness.h"
 

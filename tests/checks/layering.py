@@ -34,7 +34,7 @@ MAY_USE = {
     "admin": "wire base",
     "uapi": "base",
     "uapi_client": "uapi base",
-    "uapi_server": "uapi core_cm core_verbs loop base",
+    "uapi_server": "uapi core_cm core_mad core_verbs loop wire base",
     "site": "uapi shm base",
     # Composition, and yet not the clients' half.
     "daemon": "kapi site admin uapi_server core_cm core_ipoib core_sa core_mad core_addr "

@@ -1,80 +1,220 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Opened ports, their agents and what they send and receive. No device can be opened
- * (devices.c), so no port id is one; each call says so in its own dialect
- * (spec/userland 4.2).
+ * Opening and closing ports (spec/userland 4.2). The process's end closes them, as
+ * verbcastd sees it.
+ *
+ * Differs: a child after a fork has none of its parent's ports. The stock library's are
+ * files, which both could use.
  */
-#include <errno.h>
-#include <infiniband/umad.h>
+#include "ports.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/umad.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/descriptor.h"
+#include "base/list.h"
 #include "shim/export.h"
 
-#define VENDOR_CLASS_FIRST 0x30
-#define VENDOR_CLASS_LAST  0x4f
+/* Created by open, found by its number until close or until the program has closed the
+ * descriptor itself, freed when nobody uses it any more. */
+struct port {
+	struct list link; /* in `ports` */
+	struct descriptor socket;
+	struct uapi_connection *connection;
+	unsigned int refs; /* guarded by ports_lock */
+};
 
-/* `why` in errno, `r` as the return value. */
+static pthread_mutex_t ports_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t ports_receive_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct list ports = LIST_INIT(ports); /* guarded by ports_lock */
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
 static int refuse(int r, int why)
 {
 	errno = why;
 	return r;
 }
 
+/* -- forks -------------------------------------------------------------------------- */
+
+static void fork_prepare(void)
+{
+	pthread_mutex_lock(&ports_lock);
+	pthread_mutex_lock(&ports_receive_lock);
+}
+
+static void fork_parent(void)
+{
+	pthread_mutex_unlock(&ports_receive_lock);
+	pthread_mutex_unlock(&ports_lock);
+}
+
+/* What the child keeps open would keep the port alive beyond its parent's end. */
+static void fork_child(void)
+{
+	pthread_mutex_init(&ports_lock, NULL);
+	pthread_mutex_init(&ports_receive_lock, NULL);
+	list_for_each_safe(l, &ports) {
+		struct port *port = container_of(l, struct port, link);
+
+		uapi_connection_close(port->connection);
+		descriptor_close(&port->socket);
+		free(port);
+	}
+	list_init(&ports);
+}
+
+static void fork_handlers_install(void)
+{
+	pthread_atfork(fork_prepare, fork_parent, fork_child);
+}
+
+/* -- the table ---------------------------------------------------------------------- */
+
+static void put_locked(struct port *port)
+{
+	if (--port->refs)
+		return;
+	uapi_connection_close(port->connection);
+	descriptor_close(&port->socket);
+	free(port);
+}
+
+static void unlink_locked(struct port *port)
+{
+	list_remove(&port->link);
+	put_locked(port);
+}
+
+/* Forgets on the way what the program has closed by itself. */
+static struct port *find_locked(int portid)
+{
+	struct port *found = NULL;
+
+	list_for_each_safe(l, &ports) {
+		struct port *port = container_of(l, struct port, link);
+
+		if (!descriptor_is_ours(&port->socket))
+			unlink_locked(port);
+		else if (port->socket.fd == portid)
+			found = port;
+	}
+	return found;
+}
+
+struct port *port_get(int portid)
+{
+	struct port *port;
+
+	pthread_mutex_lock(&ports_lock);
+	port = find_locked(portid);
+	if (port)
+		port->refs++;
+	pthread_mutex_unlock(&ports_lock);
+	return port;
+}
+
+void port_put(struct port *port)
+{
+	pthread_mutex_lock(&ports_lock);
+	put_locked(port);
+	pthread_mutex_unlock(&ports_lock);
+}
+
+int port_call(struct port *port, struct uapi_call *call)
+{
+	return site_call(port->connection, call);
+}
+
+/* -- open and close ----------------------------------------------------------------- */
+
+static int ask_for_socket(struct uapi_connection *c, const struct uapi_umad_port *which,
+			  int *ret_fd)
+{
+	struct uapi_umad_open req = { .id = which->id, .port_num = which->port_num };
+	int fds[UAPI_FDS_MAX];
+	struct uapi_call call = {
+		.op = UAPI_UMAD_OPEN,
+		.req = &req,
+		.reqlen = sizeof(req),
+		.recv_fds = fds,
+	};
+	int r;
+
+	r = site_call(c, &call);
+	if (r < 0)
+		return r;
+	for (unsigned int i = 1; i < call.recv_fds_n; i++)
+		close(fds[i]);
+	if (!call.recv_fds_n)
+		return -EPROTO;
+	*ret_fd = fds[0];
+	return 0;
+}
+
+static int publish(struct uapi_connection *c, int fd)
+{
+	struct port *port = calloc(1, sizeof(*port));
+
+	if (!port) {
+		close(fd);
+		return -ENOMEM;
+	}
+	descriptor_hold(&port->socket, fd);
+	if (port->socket.fd < 0) {
+		free(port);
+		return -EMFILE;
+	}
+	port->connection = c;
+	port->refs = 1;
+	pthread_once(&fork_once, fork_handlers_install);
+	pthread_mutex_lock(&ports_lock);
+	find_locked(-1);
+	list_append(&ports, &port->link);
+	pthread_mutex_unlock(&ports_lock);
+	return port->socket.fd;
+}
+
 VC_EXPORT int umad_open_port(const char *ca_name, int portnum)
 {
-	return refuse(-ENODEV, ENODEV);
+	struct uapi_umad_port which;
+	struct uapi_connection *c;
+	int fd, r;
+
+	r = site_connect(&c);
+	if (r < 0)
+		return refuse(r, -r);
+	r = site_find(c, ca_name, portnum, &which);
+	if (!r)
+		r = ask_for_socket(c, &which, &fd);
+	if (!r)
+		r = publish(c, fd);
+	if (r < 0) {
+		uapi_connection_close(c);
+		errno = -r;
+	}
+	return r;
 }
 
 /* Differs: the stock library closes whatever descriptor it is given, and returns 0. */
 VC_EXPORT int umad_close_port(int portid)
 {
-	return refuse(-EINVAL, EBADF);
+	struct port *port;
+
+	pthread_mutex_lock(&ports_lock);
+	port = find_locked(portid);
+	if (port) {
+		descriptor_close(&port->socket);
+		unlink_locked(port);
+	}
+	pthread_mutex_unlock(&ports_lock);
+	return port ? 0 : refuse(-EINVAL, EBADF);
 }
 
 VC_EXPORT int umad_get_fd(int portid)
 {
 	return portid;
-}
-
-/* Every refusal is -EPERM; errno tells which. */
-VC_EXPORT int umad_register(int portid, int mgmt_class, int mgmt_version,
-			    uint8_t rmpp_version, long method_mask[16 / sizeof(long)])
-{
-	return refuse(-EPERM, EBADF);
-}
-
-VC_EXPORT int umad_register_oui(int portid, int mgmt_class, uint8_t rmpp_version,
-				uint8_t oui[3], long method_mask[16 / sizeof(long)])
-{
-	if (mgmt_class < VENDOR_CLASS_FIRST || mgmt_class > VENDOR_CLASS_LAST)
-		return refuse(-EINVAL, EINVAL);
-	return refuse(-EPERM, EBADF);
-}
-
-/* The one call that returns a positive errno. */
-VC_EXPORT int umad_register2(int port_fd, struct umad_reg_attr *attr, uint32_t *agent_id)
-{
-	return attr && agent_id ? EBADF : EINVAL;
-}
-
-VC_EXPORT int umad_unregister(int portid, int agentid)
-{
-	return refuse(-1, EINVAL);
-}
-
-VC_EXPORT int umad_send(int portid, int agentid, void *umad, int length, int timeout_ms,
-			int retries)
-{
-	return refuse(-EIO, umad ? EBADF : EINVAL);
-}
-
-VC_EXPORT int umad_recv(int portid, void *umad, int *length, int timeout_ms)
-{
-	if (!umad || !length)
-		return refuse(-EINVAL, EINVAL);
-	return refuse(-EBADF, EBADF);
-}
-
-VC_EXPORT int umad_poll(int portid, int timeout_ms)
-{
-	return refuse(-EIO, EBADF);
 }

@@ -81,7 +81,12 @@ static_assert(sizeof(struct uapi_header) == 16, "protocol");
 	OP(71, CM_LEAVE, uapi_handle, uapi_none)                       \
 	OP(72, CM_INIT_QP_ATTR, uapi_cm_init_qp_attr, uapi_cm_qp_attr) \
 	OP(73, CM_SET_OPTION, uapi_cm_option, uapi_none)               \
-	OP(74, CM_LISTEN, uapi_cm_listen, uapi_cm_route)
+	OP(74, CM_LISTEN, uapi_cm_listen, uapi_cm_route)               \
+	OP(80, UMAD_QUERY, uapi_umad_query, uapi_umad_port)            \
+	OP(81, UMAD_OPEN, uapi_umad_open, uapi_none)                   \
+	OP(82, UMAD_REGISTER, uapi_umad_register, uapi_umad_agent)     \
+	OP(83, UMAD_UNREGISTER, uapi_umad_agent, uapi_none)            \
+	OP(84, UMAD_SEND, uapi_umad_message, uapi_none)
 
 enum uapi_op {
 #define UAPI_ENUM(number, name, request, reply) UAPI_##name = number,
@@ -432,11 +437,87 @@ struct uapi_cm_option {
 	uint8_t value[64];
 };
 
+/* -- management datagrams (libibumad, which is a tool) -------------------------------- */
+
+#define UAPI_UMAD_PKEYS_MAX  128
+#define UAPI_UMAD_AGENTS_MAX 32         /* a port that is open */
+#define UAPI_UMAD_BYTES_MAX  (8u << 20) /* one message: far above any table of an SA */
+
+/* The ports that carry MADs, in the order of the devices; -ENODEV past the end. */
+struct uapi_umad_query {
+	uint32_t index; /* of the device, among those with such ports */
+	uint32_t port_num;
+};
+
+/* As it stands at that moment. */
+struct uapi_umad_port {
+	char device[64];
+	char fw_ver[64];
+	uint64_t node_guid, sys_image_guid; /* network order */
+	uint32_t id;                        /* uapi_device.id */
+	uint32_t node_type, hw_ver, vendor_id, vendor_part_id, phys_port_cnt;
+	uint32_t link_layer; /* enum rdma_link_layer */
+	uint32_t state, phys_state;
+	uint32_t lid, lmc, sm_lid, sm_sl; /* host order */
+	uint32_t cap_mask;
+	uint32_t active_width, active_speed; /* as verbs have them */
+	uint8_t gid[16];                     /* the port's first: prefix and GUID */
+	uint32_t pkey_count;
+	uint16_t pkeys[UAPI_UMAD_PKEYS_MAX]; /* host order */
+	uint32_t port_num;
+};
+
+/* One port a connection (-EBUSY), until that ends. Descriptor: the port's own socket, on
+ * which messages arrive as UAPI_EVENT_UMAD; to close it is to end the connection. */
+struct uapi_umad_open {
+	uint32_t id; /* uapi_umad_port.id */
+	uint32_t port_num;
+};
+
+struct uapi_umad_register {
+	uint8_t mgmt_class, mgmt_class_version, rmpp_version;
+	uint8_t oui[3]; /* vendor classes 0x30 to 0x4f, in the order of the wire */
+	uint8_t raw;    /* 1: segments of a message are the client's own business */
+	uint8_t reserved;
+	uint32_t qpn; /* 0 or 1 */
+	uint32_t reserved2;
+	uint64_t method_mask[2];
+};
+
+struct uapi_umad_agent {
+	uint32_t agent; /* the smallest that is free; below UAPI_UMAD_AGENTS_MAX */
+	uint32_t reserved;
+};
+
+/*
+ * A message, both ways. `mad` has it, or the beginning of it where it is longer; then all
+ * of it is in a memory file that goes along, sealed against shrinking.
+ *
+ * Out: where to. 0: it is under way. In: where from; or, status not 0, what went out and
+ * has come back, its header alone.
+ */
+struct uapi_umad_message {
+	uint32_t agent;
+	int32_t status;      /* a positive errno; out: 0 */
+	uint32_t timeout_ms; /* 0: no answer is expected, and nothing comes back */
+	uint32_t retries;
+	uint32_t length;
+	uint32_t qpn, qkey, flow_label; /* host order, as is `lid` */
+	uint16_t lid, pkey_index;
+	uint8_t sl, path_bits, has_grh, gid_index;
+	uint8_t hop_limit, traffic_class;
+	uint8_t reserved[2];
+	uint8_t gid[16];
+	uint8_t mad[256];
+};
+static_assert(sizeof(struct uapi_umad_message) == 316, "protocol");
+
 /* -- events (verbcastd to client, on the event socket) ------------------------------ */
 
 enum uapi_event_op {
 	UAPI_EVENT_CM = 0x8001,    /* body uapi_cm_event */
 	UAPI_EVENT_ASYNC = 0x8002, /* body uapi_async_event */
+	UAPI_EVENT_UMAD = 0x8003,  /* body uapi_umad_message, on its port's socket */
 };
 
 struct uapi_cm_event {

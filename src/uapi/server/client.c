@@ -126,8 +126,8 @@ static ssize_t receive(struct connection *c, struct uapi_fds *fds)
 	return n;
 }
 
-static int send_message(int fd, const void *message, size_t bytes,
-			const struct uapi_fds *fds)
+int uapi_message_send(int fd, const void *message, size_t bytes,
+		      const struct uapi_fds *fds)
 {
 	union {
 		struct cmsghdr align;
@@ -177,7 +177,7 @@ void connection_reply(struct connection *c, uint16_t op, uint32_t serial, int st
 	if (status)
 		log_debug("process %d: %s: %s", (int)c->pid, uapi_op_name(op),
 			  strerror(-status));
-	r = send_message(c->fd, outgoing.bytes, outgoing.header.length, fds);
+	r = uapi_message_send(c->fd, outgoing.bytes, outgoing.header.length, fds);
 	fds_close_out(fds);
 	if (r == -EAGAIN)
 		connection_doom(c, "does not read its replies");
@@ -222,10 +222,11 @@ static const struct uapi_op_entry *find_op(const struct connection *c, unsigned 
 	return e && e->fn ? e : NULL;
 }
 
-/* Ops from MAP_PEER on are asked by processes of the site alone, but ADMIN by tools. */
+/* Ops from MAP_PEER on are asked by processes of the site alone; but by tools ADMIN, and
+ * those of libibumad, which has no business with the site's memory. */
 static bool may_ask(const struct connection *c, unsigned int op)
 {
-	if (op == UAPI_ADMIN)
+	if (op == UAPI_ADMIN || (op >= UAPI_UMAD_QUERY && op <= UAPI_UMAD_SEND))
 		return c->state == CONNECTION_TOOL;
 	return op < UAPI_MAP_PEER || c->state == CONNECTION_PROCESS;
 }
@@ -303,7 +304,7 @@ static void event_room(void *arg, unsigned int events)
 	while (!list_empty(&c->events)) {
 		struct queued_event *e =
 			container_of(c->events.next, struct queued_event, link);
-		int r = send_message(c->event_fd, e->message, e->bytes, NULL);
+		int r = uapi_message_send(c->event_fd, e->message, e->bytes, NULL);
 
 		if (r == -EAGAIN)
 			return;
@@ -353,7 +354,8 @@ int uapi_client_event(struct uapi_client *client, uint16_t op, const void *body,
 	memcpy(message, &h, sizeof(h));
 	memcpy(message + sizeof(h), body, length);
 	/* What waits goes first: order is part of the promise. */
-	r = c->event_count ? -EAGAIN : send_message(c->event_fd, message, h.length, NULL);
+	r = c->event_count ? -EAGAIN
+			   : uapi_message_send(c->event_fd, message, h.length, NULL);
 	if (r == -EAGAIN)
 		r = queue_event(c, message, h.length);
 	if (r < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Between the dispatcher (server.c: sockets, hello, op table) and the command modules
- * (verbs_cmd.c, cm_cmd.c): what a client is, and what a command handler may count on.
+ * (verbs_cmd.c, cm_cmd.c, umad_cmd.c): what a client is, and what a command handler may count on.
  *
  * Everything runs on the loop's thread. A handler is called for one request at a time,
  * never blocks, and has answered when it returns (ADMIN alone may answer later); what comes
@@ -20,6 +20,7 @@
 #include "uapi/server/server.h"
 
 struct loop;
+struct umad_port;
 
 /*
  * A process that said hello (not a tool). The dispatcher embeds it in its own struct of
@@ -29,7 +30,8 @@ struct loop;
  *   open:  verbs_client_open, cm_client_open
  *   close: cm_client_close, verbs_client_close; then site_ops.process_close
  *
- * The close hooks accept a client whose open hook failed or was never called.
+ * The close hooks accept a client whose open hook failed or was never called. A tool is
+ * one of umad_cmd.c alone: it has the fields up to `node`.
  */
 struct uapi_client {
 	struct uapi_server *server;
@@ -41,6 +43,7 @@ struct uapi_client {
 	struct uapi_handles *handles; /* created by verbs_client_open, freed by its close */
 	uint32_t mcast_aliases; /* verbs: pairs beyond the first of a QP and group */
 	void *cm;               /* cm_cmd.c's own */
+	struct umad_port *umad; /* umad_cmd.c: the port that is open; null: none */
 };
 
 /*
@@ -73,6 +76,7 @@ struct uapi_command {
 
 extern const struct uapi_command verbs_commands[]; /* ops 16 .. 35 */
 extern const struct uapi_command cm_commands[];    /* ops 64 .. 74 */
+extern const struct uapi_command umad_commands[];  /* ops 80 .. 84 */
 
 int verbs_client_open(struct uapi_client *c);
 /* Destroys all verbs objects of the client, dependants first; attached queue pairs are
@@ -81,6 +85,9 @@ void verbs_client_close(struct uapi_client *c);
 
 int cm_client_open(struct uapi_client *c);
 void cm_client_close(struct uapi_client *c);
+
+/* Closes its port, if it has opened one. */
+void umad_client_close(struct uapi_client *c);
 
 /* Send a message on the client's event socket; queued, in order, while that is full.
  * 0; -ENOBUFS: the client lets too much pile up, and is disconnected from the loop. */

@@ -207,6 +207,7 @@ int uapi_server_create(const struct uapi_server_config *config, struct uapi_serv
 	fill_handlers(s, admin_commands);
 	fill_handlers(s, verbs_commands);
 	fill_handlers(s, cm_commands);
+	fill_handlers(s, umad_commands);
 	fcntl(config->listen_fd, F_SETFL, fcntl(config->listen_fd, F_GETFL) | O_NONBLOCK);
 	s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	r = loop_io_create(config->loop, config->listen_fd, LOOP_READ, caller, s,

@@ -85,6 +85,10 @@ int connection_watch_pidfd(struct connection *c, int pidfd);
 void connection_reply(struct connection *c, uint16_t op, uint32_t serial, int status,
 		      const void *body, size_t bytes, struct uapi_fds *fds);
 
+/* 0 or a negative errno; -EAGAIN: no room. `fds` may be null; `out` of it goes along. */
+int uapi_message_send(int fd, const void *message, size_t bytes,
+		      const struct uapi_fds *fds);
+
 /* Ops 1 to 7. HELLO answers by itself even where it fails (uapi_hello_reply). */
 extern const struct uapi_command site_commands[];
 int site_hello(struct connection *c, const void *body, size_t bytes,

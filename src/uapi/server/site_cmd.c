@@ -193,6 +193,10 @@ int site_hello(struct connection *c, const void *body, size_t bytes,
 	reply->node = ib_node_index(node);
 	if (!(h->flags & UAPI_HELLO_TOOL))
 		return hello_process(c, node, h, reply, fds);
+	c->client.server = c->server;
+	c->client.loop = config->loop;
+	c->client.limits = &config->limits;
+	c->client.node = node;
 	c->state = CONNECTION_TOOL;
 	return 0;
 }
@@ -201,6 +205,7 @@ void site_goodbye(struct connection *c)
 {
 	const struct uapi_server_config *config = &c->server->config;
 
+	umad_client_close(&c->client);
 	if (c->state != CONNECTION_PROCESS)
 		return;
 	cm_client_close(&c->client);
