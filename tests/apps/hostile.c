@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -29,7 +30,7 @@
 
 #define HANDLES_MAX           64
 #define ANSWER_WITHIN         20000 /* ms; also under a sanitizer */
-#define BODY_MAX              2048
+#define BODY_MAX              8192
 #define MESSAGES_A_CONNECTION 300
 
 struct operation {
@@ -216,6 +217,53 @@ static void model_mcast(uint8_t *body)
 	memcpy(body, &request, sizeof(request));
 }
 
+static void model_umad_register(uint8_t *body)
+{
+	struct uapi_umad_register request = { .mgmt_class = below(2) ? 3 : 0x32,
+					      .mgmt_class_version = 2,
+					      .rmpp_version = 1,
+					      .oui = { 0, 0x14, 5 },
+					      .qpn = 1 };
+
+	if (!below(2))
+		request.method_mask[0] = 1u << below(32);
+	memcpy(body, &request, sizeof(request));
+}
+
+/* To the subnet administrator, or whoever else has that LID; some in a memory file. */
+static void model_umad_send(uint8_t *body)
+{
+	struct uapi_umad_message request = { .agent = latest[UAPI_UMAD_REGISTER],
+					     .timeout_ms = below(20),
+					     .length = below(4) ? 256 : 4096,
+					     .lid = (uint16_t)below(4),
+					     .qpn = 1,
+					     .qkey = 0x80010000,
+					     .mad = { 1, 3, 2, below(2) ? 1 : 0x12 } };
+
+	for (int i = 8; i < 64; i++)
+		request.mad[i] = below(3) ? 0 : (uint8_t)next_random();
+	memcpy(body, &request, sizeof(request));
+}
+
+static bool model_umad(uint16_t op, uint8_t *body)
+{
+	struct uapi_umad_query query = { .port_num = 1 };
+	struct uapi_umad_open open = { .id = below(8), .port_num = 1 };
+
+	if (op == UAPI_UMAD_QUERY)
+		memcpy(body, &query, sizeof(query));
+	else if (op == UAPI_UMAD_OPEN)
+		memcpy(body, &open, sizeof(open));
+	else if (op == UAPI_UMAD_REGISTER)
+		model_umad_register(body);
+	else if (op == UAPI_UMAD_SEND)
+		model_umad_send(body);
+	else
+		return false;
+	return true;
+}
+
 /* What a program in its right mind would send here, given what it has got so far. */
 static void model(uint16_t op, uint8_t *body)
 {
@@ -224,6 +272,8 @@ static void model(uint16_t op, uint8_t *body)
 	struct uapi_reg_mr mr = { latest[UAPI_ALLOC_PD], 1, 4096, 4096, 4096 };
 	struct uapi_cm_create_id id = { .uid = 1, .ps = 0x111, .qp_type = 4 };
 
+	if (model_umad(op, body))
+		return;
 	if (op == UAPI_ALLOC_PD)
 		memcpy(body, &context, sizeof(context));
 	else if (op == UAPI_REG_MR)
@@ -283,14 +333,31 @@ static void fill_hello(struct uapi_hello *hello)
 	}
 }
 
+static int odd_descriptor(void)
+{
+	int fd;
+
+	switch (below(4)) {
+	case 0:
+		return open("/dev/null", O_RDWR | O_CLOEXEC);
+	case 1:
+		return (int)syscall(SYS_pidfd_open, getpid(), 0);
+	default:
+		fd = memfd_create("odd", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+		if (ftruncate(fd, below(2) ? 4096 : below(8192)) < 0 ||
+		    (below(4) && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) < 0))
+			fail("cannot make a memory file", NULL);
+		return fd;
+	}
+}
+
 static void attach_descriptors(struct msghdr *msg, char *control, int count)
 {
 	struct cmsghdr *head = (struct cmsghdr *)control;
 	int fds[UAPI_FDS_MAX + 2];
 
 	for (int i = 0; i < count; i++)
-		fds[i] = below(2) ? (int)syscall(SYS_pidfd_open, getpid(), 0)
-				  : open("/dev/null", O_RDWR | O_CLOEXEC);
+		fds[i] = odd_descriptor();
 	head->cmsg_level = SOL_SOCKET;
 	head->cmsg_type = SCM_RIGHTS;
 	head->cmsg_len = CMSG_LEN(sizeof(int) * (size_t)count);
@@ -409,7 +476,7 @@ static bool receive_reply(const struct operation *o)
 	n = recvmsg(connection, &msg, MSG_CMSG_CLOEXEC);
 	if (n <= 0)
 		return false;
-	drop_descriptors(&msg, o->number == UAPI_HELLO);
+	drop_descriptors(&msg, o->number == UAPI_HELLO || o->number == UAPI_UMAD_OPEN);
 	if ((size_t)n < sizeof(h) || (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
 		fail("a reply that is cut", o);
 	check_reply(o, &h, body, (size_t)n);
@@ -445,6 +512,8 @@ static bool exchange(const struct operation *o)
 		fill_hello((struct uapi_hello *)body);
 	if (!below(100))
 		size = below(BODY_MAX);
+	if (o->number == UAPI_UMAD_SEND && below(2))
+		fds = 1;
 	if (!below(150))
 		fds = (int)below(UAPI_FDS_MAX + 2);
 	if (!send_message(o, body, size, fds) || !receive_reply(o)) {
