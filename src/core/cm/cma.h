@@ -150,7 +150,9 @@ struct cma_route {
 	u32 num_paths; /* 0 until the route is resolved */
 	int mtu;       /* MTU enum */
 	int rate;      /* rate enum */
-	u8 hop_limit;
+	u32 flow_label;
+	u16 slid, dlid; /* host order; 0 on RoCE */
+	u8 hop_limit, traffic_class, sl, packet_life_time;
 };
 
 void cma_query_route(const struct cma_id *id, struct cma_route *ret);

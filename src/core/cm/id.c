@@ -9,6 +9,8 @@
 #include "core/cm/cma_priv.h"
 #include "wire/mtu.h"
 
+#define ROCE_PACKET_LIFE_TIME 16 /* 4.096 us times 2 to the power of this */
+
 int cma_create(const struct cma_config *config, struct cma **ret)
 {
 	struct cma *cma = calloc(1, sizeof(*cma));
@@ -218,7 +220,13 @@ static void query_ib_path(const struct cma_id *id, struct cma_route *ret)
 {
 	ret->mtu = id->path.mtu;
 	ret->rate = id->path.rate;
+	ret->flow_label = be32toh(id->path.flow_label);
+	ret->slid = be16toh(id->path.ib.slid);
+	ret->dlid = be16toh(id->path.ib.dlid);
 	ret->hop_limit = id->path.hop_limit;
+	ret->traffic_class = id->path.traffic_class;
+	ret->sl = id->path.sl;
+	ret->packet_life_time = id->path.packet_life_time;
 }
 
 static void query_roce_path(const struct cma_id *id, struct cma_route *ret)
@@ -233,6 +241,7 @@ static void query_roce_path(const struct cma_id *id, struct cma_route *ret)
 		ret->mtu = port.active_mtu;
 	ret->rate = cma_port_rate(id->device, id->port_num);
 	ret->hop_limit = v1 ? 1 : CMA_ROCE_V2_HOP_LIMIT;
+	ret->packet_life_time = ROCE_PACKET_LIFE_TIME;
 }
 
 void cma_query_route(const struct cma_id *id, struct cma_route *ret)

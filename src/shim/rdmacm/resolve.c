@@ -8,8 +8,7 @@
 
 #include "cm.h"
 
-#define SELECTOR_EQUAL        2
-#define ROCE_PACKET_LIFE_TIME 16
+#define SELECTOR_EQUAL 2
 
 static enum cm_pending set_pending(struct cm_id *id, enum cm_pending pending)
 {
@@ -72,7 +71,7 @@ VC_EXPORT int rdma_resolve_route(struct rdma_cm_id *rdma_id, int timeout_ms)
 	return cm_complete(id);
 }
 
-/* One path, as RoCE makes it up. */
+/* One path: the administrator's, or as RoCE makes it up. */
 int cm_id_apply_path(struct cm_id *id, const struct uapi_cm_route *route)
 {
 	struct ibv_sa_path_rec *path = calloc(1, sizeof(*path));
@@ -81,7 +80,12 @@ int cm_id_apply_path(struct cm_id *id, const struct uapi_cm_route *route)
 		return -ENOMEM;
 	memcpy(path->dgid.raw, route->dgid, sizeof(route->dgid));
 	memcpy(path->sgid.raw, route->sgid, sizeof(route->sgid));
-	path->hop_limit = (uint8_t)route->hop_limit;
+	path->slid = htobe16(route->slid);
+	path->dlid = htobe16(route->dlid);
+	path->flow_label = htobe32(route->flow_label);
+	path->hop_limit = route->hop_limit;
+	path->traffic_class = route->traffic_class;
+	path->sl = route->sl;
 	path->reversible = 1;
 	path->numb_path = 1;
 	path->pkey = htobe16((uint16_t)route->pkey);
@@ -90,7 +94,7 @@ int cm_id_apply_path(struct cm_id *id, const struct uapi_cm_route *route)
 	path->rate_selector = SELECTOR_EQUAL;
 	path->rate = (uint8_t)route->path_rate;
 	path->packet_life_time_selector = SELECTOR_EQUAL;
-	path->packet_life_time = ROCE_PACKET_LIFE_TIME;
+	path->packet_life_time = route->packet_life_time;
 	free(id->id.route.path_rec);
 	id->id.route.path_rec = path;
 	id->id.route.num_paths = 1;

@@ -401,8 +401,9 @@ struct uapi_cm_route {
 	uint32_t num_paths;
 	uint32_t path_mtu;  /* enum ibv_mtu */
 	uint32_t path_rate; /* enum ibv_rate */
-	uint32_t hop_limit;
-	uint32_t reserved[2];
+	uint32_t flow_label;
+	uint16_t slid, dlid; /* host order; 0 on RoCE */
+	uint8_t hop_limit, traffic_class, sl, packet_life_time;
 	uint8_t sgid[16], dgid[16];
 	struct sockaddr_storage src, dst;
 };

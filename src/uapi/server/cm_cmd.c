@@ -201,7 +201,13 @@ static void write_route(const struct cma_id *id, struct uapi_cm_route *to)
 	to->num_paths = route.num_paths;
 	to->path_mtu = (uint32_t)route.mtu;
 	to->path_rate = (uint32_t)route.rate;
+	to->flow_label = route.flow_label;
+	to->slid = route.slid;
+	to->dlid = route.dlid;
 	to->hop_limit = route.hop_limit;
+	to->traffic_class = route.traffic_class;
+	to->sl = route.sl;
+	to->packet_life_time = route.packet_life_time;
 	memcpy(to->sgid, route.sgid.raw, sizeof(to->sgid));
 	memcpy(to->dgid, route.dgid.raw, sizeof(to->dgid));
 }

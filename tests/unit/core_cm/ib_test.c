@@ -160,7 +160,13 @@ static void a_neighbour_takes_an_unbound_id_to_infiniband(void **state)
 static void a_route_is_asked_of_the_administrator(void **state)
 {
 	struct cma_id *id = bound_id(CMA_PS_UDP, "198.18.0.1");
-	struct sa_path_rec path = { .mtu = 4, .rate = 3 };
+	struct sa_path_rec path = { .mtu = 4,
+				    .rate = 3,
+				    .sl = 5,
+				    .packet_life_time = 18,
+				    .traffic_class = 7,
+				    .flow_label = htobe32(9),
+				    .ib = { .slid = htobe16(2), .dlid = htobe16(3) } };
 	struct cma_route route;
 
 	assert_int_equal(cma_resolve_addr(id, NULL, at("198.18.0.2", 1), 1000), 0);
@@ -175,6 +181,12 @@ static void a_route_is_asked_of_the_administrator(void **state)
 	assert_int_equal(world_only_event(ib_world.w)->event, CMA_EVENT_ROUTE_RESOLVED);
 	cma_query_route(id, &route);
 	assert_int_equal(route.mtu, 4);
+	assert_int_equal(route.slid, 2);
+	assert_int_equal(route.dlid, 3);
+	assert_int_equal(route.sl, 5);
+	assert_int_equal(route.traffic_class, 7);
+	assert_int_equal(route.flow_label, 9);
+	assert_int_equal(route.packet_life_time, 18);
 	assert_int_equal(route.num_paths, 1);
 	cma_id_destroy(id);
 }
