@@ -64,10 +64,10 @@ static void *attach_and_detach(void *arg)
 	struct player *p = arg;
 
 	for (unsigned int i = 0; i < p->rounds; i++) {
-		CHECK(!ibv_attach_mcast(p->q.qp, &p->gid, 0));
+		CHECK(!client_attach(p->q.qp, &p->gid));
 		if (i % 16 == 0)
 			hear_something(p);
-		CHECK(!ibv_detach_mcast(p->q.qp, &p->gid, 0));
+		CHECK(!client_detach(p->q.qp, &p->gid));
 	}
 	take_all(p);
 	return NULL;
@@ -109,14 +109,14 @@ static void expect_quiet(struct player *players, struct player *sender)
 	struct ibv_ah *ah = client_ah(pd, &sender->gid);
 
 	open_players(&witness, 1, 0);
-	CHECK(!ibv_attach_mcast(witness.q.qp, &witness.gid, 0));
+	CHECK(!client_attach(witness.q.qp, &witness.gid));
 	for (int i = 0; i < DEPTH; i++)
 		client_cast(&sender->q, ah, 'w');
 	for (int i = 0; i < DEPTH; i++)
 		client_wait(&witness.q);
 	for (unsigned int i = 0; i < THREADS; i++)
 		CHECK(client_idle(&players[i].q));
-	CHECK(!ibv_detach_mcast(witness.q.qp, &witness.gid, 0));
+	CHECK(!client_detach(witness.q.qp, &witness.gid));
 	client_cast(&sender->q, ah, 'w');
 	CHECK(client_idle(&witness.q));
 	close_players(&witness, 1);
@@ -165,7 +165,7 @@ static void *attach_at_once(void *arg)
 	struct player *p = arg;
 
 	pthread_barrier_wait(&barrier);
-	CHECK(!ibv_attach_mcast(p->q.qp, &p->gid, 0));
+	CHECK(!client_attach(p->q.qp, &p->gid));
 	return NULL;
 }
 
@@ -174,7 +174,7 @@ static void *detach_at_once(void *arg)
 	struct player *p = arg;
 
 	pthread_barrier_wait(&barrier);
-	CHECK(!ibv_detach_mcast(p->q.qp, &p->gid, 0));
+	CHECK(!client_detach(p->q.qp, &p->gid));
 	return NULL;
 }
 
@@ -216,8 +216,8 @@ static void *quarrel(void *arg)
 	struct player *p = arg;
 
 	for (unsigned int i = 0; i < client_count(200, 5000); i++) {
-		CHECK(!ibv_attach_mcast(p->q.qp, &p->gid, 0));
-		errno = ibv_detach_mcast(p->q.qp, &p->gid, 0);
+		CHECK(!client_attach(p->q.qp, &p->gid));
+		errno = client_detach(p->q.qp, &p->gid);
 		CHECK(!errno || errno == EINVAL);
 	}
 	return NULL;
@@ -229,7 +229,7 @@ static void four_threads_on_one_queue_pair(void)
 
 	open_players(&p, 1, 0);
 	client_threads(4, quarrel, &p, 0);
-	CHECK(ibv_detach_mcast(p.q.qp, &p.gid, 0) == EINVAL);
+	CHECK(client_detach(p.q.qp, &p.gid) == EINVAL);
 	close_players(&p, 1);
 }
 

@@ -130,7 +130,7 @@ static void receiver(int from, int to)
 	struct client_qp q;
 
 	client_qp_open(&q, pd, DATAGRAMS);
-	CHECK(!ibv_attach_mcast(q.qp, &group, 0));
+	CHECK(!client_attach(q.qp, &group));
 	client_post_recvs(&q, DATAGRAMS);
 	take_all_numbers();
 	tell(to);
@@ -146,7 +146,7 @@ static void receiver(int from, int to)
 
 		CHECK(client_got(&q, (unsigned int)wc.wr_id) == i);
 	}
-	CHECK(!ibv_attach_mcast(q.qp, &other, 0));
+	CHECK(!client_attach(q.qp, &other));
 	tell(to);
 }
 

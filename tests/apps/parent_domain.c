@@ -1,26 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// links: apps_client
 /*
  * Parent domains under UD traffic: rings lie where the program's allocators say, every
  * piece is given back once and in time; who stands on whom; thread domains.
  */
-#include <errno.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include <infiniband/verbs.h>
-
-#define CHECK(condition)                                                             \
-	do {                                                                         \
-		if (!(condition)) {                                                  \
-			printf("%s:%d: not so: %s (errno %d)\n", __FILE__, __LINE__, \
-			       #condition, errno);                                   \
-			exit(1);                                                     \
-		}                                                                    \
-	} while (0)
+#include "client.h"
 
 #define QKEY      0x11111111
 #define GRH_BYTES 40
@@ -71,18 +55,6 @@ struct world {
 	struct giver giver;
 };
 
-static struct ibv_context *open_first(void)
-{
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	struct ibv_context *context;
-
-	CHECK(list && list[0]);
-	context = ibv_open_device(list[0]);
-	CHECK(context);
-	ibv_free_device_list(list);
-	return context;
-}
-
 static struct ibv_parent_domain_init_attr with_allocators(struct world *w)
 {
 	return (struct ibv_parent_domain_init_attr){
@@ -100,7 +72,7 @@ static void world_open(struct world *w)
 	struct ibv_parent_domain_init_attr attr;
 
 	memset(w, 0, sizeof(*w));
-	w->context = open_first();
+	w->context = client_open();
 	CHECK(w->pd = ibv_alloc_pd(w->context));
 	attr = with_allocators(w);
 	CHECK(w->parent = ibv_alloc_parent_domain(w->context, &attr));
@@ -166,19 +138,7 @@ static void to_rts(struct ibv_qp *qp)
 	CHECK(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN));
 }
 
-static const union ibv_gid group = { .raw = { [10] = 0xff, 0xff, 239, 5, 6, 1 } };
-
-static struct ibv_ah *ah_to_group(struct ibv_pd *pd)
-{
-	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1 };
-	struct ibv_gid_entry gid;
-
-	CHECK(ibv_query_gid_table(pd->context, &gid, 1, 0) == 1);
-	attr.grh.dgid = group;
-	attr.grh.sgid_index = gid.gid_index;
-	attr.grh.hop_limit = 64;
-	return ibv_create_ah(pd, &attr);
-}
+static union ibv_gid group = { .raw = { [10] = 0xff, 0xff, 239, 5, 6, 1 } };
 
 /* A queue pair's memory, message and receive. */
 struct end {
@@ -215,17 +175,9 @@ static void post_pair(struct end *e)
 	CHECK(!ibv_post_send(e->qp, &send, &bad_send));
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 static void exchange(struct end *e, uint32_t number)
 {
-	uint64_t end = now_ms() + LONG_MS;
+	uint64_t end = client_now_ms() + LONG_MS;
 	unsigned int seen = 0;
 	struct ibv_wc wc;
 
@@ -234,7 +186,7 @@ static void exchange(struct end *e, uint32_t number)
 	while (seen != 3) {
 		int n = ibv_poll_cq(e->cq, 1, &wc);
 
-		CHECK(n >= 0 && now_ms() < end);
+		CHECK(n >= 0 && client_now_ms() < end);
 		if (!n)
 			continue;
 		CHECK(wc.status == IBV_WC_SUCCESS && !(seen & wc.wr_id));
@@ -253,14 +205,14 @@ static void end_open(struct end *e, struct world *w, bool shared)
 	CHECK(e->qp->pd == w->parent);
 	CHECK(e->mr = ibv_reg_mr(w->parent, e->buffer, sizeof(e->buffer),
 				 IBV_ACCESS_LOCAL_WRITE));
-	CHECK(e->ah = ah_to_group(w->parent));
+	e->ah = client_ah(w->parent, &group);
 	to_rts(e->qp);
-	CHECK(!ibv_attach_mcast(e->qp, &group, 0));
+	CHECK(!client_attach(e->qp, &group));
 }
 
 static void end_close(struct end *e)
 {
-	CHECK(!ibv_detach_mcast(e->qp, &group, 0));
+	CHECK(!client_detach(e->qp, &group));
 	CHECK(!ibv_destroy_qp(e->qp));
 	if (e->srq)
 		CHECK(!ibv_destroy_srq(e->srq));

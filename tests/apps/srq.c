@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// links: apps_client
 /*
  * Shared receive queues under UD queue pairs in a multicast group: who takes from one,
  * what an empty, a full and an unfit one do, the limit and its event, the end of a queue
@@ -6,31 +7,14 @@
  * that it is ready, and waits for verbcastd to die.
  */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include <infiniband/verbs.h>
-#include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
-#define CHECK(condition)                                                             \
-	do {                                                                         \
-		if (!(condition)) {                                                  \
-			printf("%s:%d: not so: %s (errno %d)\n", __FILE__, __LINE__, \
-			       #condition, errno);                                   \
-			exit(1);                                                     \
-		}                                                                    \
-	} while (0)
+#include "client.h"
 
 #define QKEY      0x11111111
 #define GRH_BYTES 40
@@ -54,26 +38,6 @@ struct world {
 	unsigned int attached;
 	char *memory; /* DEPTH receives and what is sent */
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static struct ibv_context *open_first(void)
-{
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	struct ibv_context *context;
-
-	CHECK(list && list[0]);
-	context = ibv_open_device(list[0]);
-	CHECK(context);
-	ibv_free_device_list(list);
-	return context;
-}
 
 static void to_rts(struct ibv_qp *qp)
 {
@@ -113,18 +77,6 @@ static struct ibv_qp *create_qp(struct world *w, struct ibv_srq *srq)
 	return ibv_create_qp(w->pd, &attr);
 }
 
-static struct ibv_ah *ah_to(struct world *w)
-{
-	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1 };
-	struct ibv_gid_entry gid;
-
-	CHECK(ibv_query_gid_table(w->context, &gid, 1, 0) == 1);
-	attr.grh.dgid = w->mgid;
-	attr.grh.sgid_index = gid.gid_index;
-	attr.grh.hop_limit = 64;
-	return ibv_create_ah(w->pd, &attr);
-}
-
 static struct ibv_srq *create_srq(struct world *w, uint32_t max_wr, uint32_t max_sge)
 {
 	struct ibv_srq_init_attr attr = {
@@ -143,7 +95,7 @@ static void world_open(struct world *w, unsigned int members)
 
 	memset(w, 0, sizeof(*w));
 	memcpy(w->mgid.raw, mgid, sizeof(mgid));
-	w->context = open_first();
+	w->context = client_open();
 	CHECK(w->pd = ibv_alloc_pd(w->context));
 	CHECK(w->send_cq = ibv_create_cq(w->context, DEPTH, NULL, NULL, 0));
 	CHECK(w->cq = ibv_create_cq(w->context, 4 * DEPTH, NULL, NULL, 0));
@@ -153,20 +105,20 @@ static void world_open(struct world *w, unsigned int members)
 	CHECK(w->srq = create_srq(w, DEPTH, 2));
 	CHECK(w->sender = create_qp(w, NULL));
 	to_rts(w->sender);
-	CHECK(w->ah = ah_to(w));
+	w->ah = client_ah(w->pd, &w->mgid);
 	for (w->attached = 0; w->attached < members; w->attached++) {
 		struct ibv_qp *qp = create_qp(w, w->srq);
 
 		CHECK(qp && qp->srq == w->srq);
 		to_rts(qp);
-		CHECK(!ibv_attach_mcast(qp, &w->mgid, 0));
+		CHECK(!client_attach(qp, &w->mgid));
 		w->members[w->attached] = qp;
 	}
 }
 
 static void member_close(struct world *w, unsigned int i)
 {
-	CHECK(!ibv_detach_mcast(w->members[i], &w->mgid, 0));
+	CHECK(!client_detach(w->members[i], &w->mgid));
 	CHECK(!ibv_destroy_qp(w->members[i]));
 }
 
@@ -220,7 +172,7 @@ static void send_number(struct world *w, uint32_t number, uint32_t bytes)
 				  .send_flags = IBV_SEND_SIGNALED },
 			   *bad;
 	struct ibv_wc wc;
-	uint64_t end = now_ms() + LONG_MS;
+	uint64_t end = client_now_ms() + LONG_MS;
 
 	memset(from, (int)number, bytes);
 	if (bytes >= sizeof(number))
@@ -230,17 +182,17 @@ static void send_number(struct world *w, uint32_t number, uint32_t bytes)
 	wr.wr.ud.remote_qkey = QKEY;
 	CHECK(!ibv_post_send(w->sender, &wr, &bad));
 	while (ibv_poll_cq(w->send_cq, 1, &wc) == 0)
-		CHECK(now_ms() < end);
+		CHECK(client_now_ms() < end);
 	CHECK(wc.status == IBV_WC_SUCCESS);
 }
 
 static struct ibv_wc expect_one(struct world *w)
 {
-	uint64_t end = now_ms() + LONG_MS;
+	uint64_t end = client_now_ms() + LONG_MS;
 	struct ibv_wc wc;
 
 	while (ibv_poll_cq(w->cq, 1, &wc) == 0)
-		CHECK(now_ms() < end);
+		CHECK(client_now_ms() < end);
 	return wc;
 }
 
@@ -586,7 +538,7 @@ static void the_extended_call_knows_the_basic_kind(void)
 		.attr = { .max_wr = 4, .max_sge = 1 },
 		.comp_mask = IBV_SRQ_INIT_ATTR_PD,
 	};
-	struct ibv_context *other = open_first();
+	struct ibv_context *other = client_open();
 	struct ibv_srq *srq;
 	struct world w;
 	uint32_t number;
@@ -750,8 +702,7 @@ static void cm_send_and_receive(struct rdma_cm_id *id, struct rdma_cm_event *joi
 
 static void an_id_has_one(void)
 {
-	struct sockaddr_in local = { .sin_family = AF_INET,
-				     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in local = client_ipv4(client_address());
 	struct sockaddr_in group = { .sin_family = AF_INET,
 				     .sin_addr.s_addr = inet_addr("239.5.5.2") };
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 8, .max_sge = 1 } };

@@ -59,7 +59,7 @@ static void post_small(struct client_qp *q)
 }
 
 /* Those that are good for nothing stand between the two that are good. */
-static void join_all(struct ibv_pd *pd, const union ibv_gid *gid)
+static void join_all(struct ibv_pd *pd, union ibv_gid *gid)
 {
 	for (int i = 0; i < MEMBERS; i++) {
 		client_qp_open(&members[i], pd, DEPTH);
@@ -75,7 +75,7 @@ static void join_all(struct ibv_pd *pd, const union ibv_gid *gid)
 			set_qkey(members[i].qp, CLIENT_QKEY + 1);
 		if (i == ERROR)
 			to_state(members[i].qp, IBV_QPS_ERR);
-		CHECK(!ibv_attach_mcast(members[i].qp, gid, 0));
+		CHECK(!client_attach(members[i].qp, gid));
 		printf("%s %u\n", names[i], members[i].qp->qp_num);
 	}
 }
@@ -153,7 +153,7 @@ int main(int argc, char **argv)
 	printf("sender %u\nsent %u\n", sender.qp->qp_num, count + 1);
 	CHECK(!ibv_destroy_ah(ah));
 	for (int i = 0; i < MEMBERS; i++) {
-		CHECK(!ibv_detach_mcast(members[i].qp, &gid, 0));
+		CHECK(!client_detach(members[i].qp, &gid));
 		client_qp_close(&members[i]);
 	}
 	client_qp_close(&sender);

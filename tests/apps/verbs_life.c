@@ -1,34 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// links: apps_client
 /*
  * Objects of libibverbs from creation to destruction: who may be destroyed when, what the
  * descriptors tell, what a fork leaves usable, and what happens when verbcastd dies (with
  * the argument "death": says so on standard output, and waits for it).
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include <infiniband/verbs.h>
-
-#define CHECK(condition)                                                             \
-	do {                                                                         \
-		if (!(condition)) {                                                  \
-			printf("%s:%d: not so: %s (errno %d)\n", __FILE__, __LINE__, \
-			       #condition, errno);                                   \
-			exit(1);                                                     \
-		}                                                                    \
-	} while (0)
+#include "client.h"
 
 #define QKEY      0x11111111
 #define GRH_BYTES 40
@@ -48,18 +32,6 @@ struct end {
 	char buffer[2 * BYTES + GRH_BYTES];
 };
 
-static struct ibv_context *open_first(void)
-{
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	struct ibv_context *context;
-
-	CHECK(list && list[0]);
-	context = ibv_open_device(list[0]);
-	CHECK(context);
-	ibv_free_device_list(list);
-	return context;
-}
-
 static void to_rts(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT,
@@ -76,14 +48,10 @@ static void to_rts(struct ibv_qp *qp)
 
 static struct ibv_ah *ah_to_self(struct end *e)
 {
-	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1 };
 	struct ibv_gid_entry gid;
 
 	CHECK(ibv_query_gid_table(e->context, &gid, 1, 0) == 1);
-	attr.grh.dgid = gid.gid;
-	attr.grh.sgid_index = gid.gid_index;
-	attr.grh.hop_limit = 64;
-	return ibv_create_ah(e->pd, &attr);
+	return client_ah(e->pd, &gid.gid);
 }
 
 static void end_open(struct end *e)
@@ -96,7 +64,7 @@ static void end_open(struct end *e)
 			 .max_recv_sge = 1 },
 	};
 
-	e->context = open_first();
+	e->context = client_open();
 	CHECK(e->pd = ibv_alloc_pd(e->context));
 	CHECK(e->channel = ibv_create_comp_channel(e->context));
 	CHECK(e->cq = ibv_create_cq(e->context, 2 * DEPTH, e, e->channel, 0));
@@ -147,25 +115,17 @@ static int post_send(struct end *e)
 	return ibv_post_send(e->qp, &wr, &bad);
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* Both completions of a message to oneself. */
 static void drain_pair(struct end *e)
 {
-	uint64_t end = now_ms() + LONG_MS;
+	uint64_t end = client_now_ms() + LONG_MS;
 	unsigned int seen = 0;
 	struct ibv_wc wc;
 
 	while (seen != 3) {
 		int n = ibv_poll_cq(e->cq, 1, &wc);
 
-		CHECK(n >= 0 && now_ms() < end);
+		CHECK(n >= 0 && client_now_ms() < end);
 		if (!n)
 			continue;
 		CHECK(wc.status == IBV_WC_SUCCESS);
@@ -475,7 +435,7 @@ static void errors_have_the_dialect_of_their_call(void)
 	      errno == EINVAL);
 	CHECK(!ibv_reg_mr(e.pd, e.buffer, 0, 0) && errno == EINVAL);
 	CHECK(!ibv_reg_mr(e.pd, e.buffer, 1, IBV_ACCESS_REMOTE_WRITE) && errno == EINVAL);
-	CHECK(!ibv_create_ah(e.pd, &(struct ibv_ah_attr){ .port_num = 1 }) &&
+	CHECK(!ibv_create_ah(e.pd, &(struct ibv_ah_attr){ .port_num = 2 }) &&
 	      errno == EINVAL);
 	attr.send_cq = attr.recv_cq = e.cq;
 	CHECK(!ibv_create_qp(e.pd, &attr) && errno == EOPNOTSUPP);
@@ -503,7 +463,7 @@ static void verbcastd_dies(void)
 	struct waiter w = { .result = -2 };
 	struct ibv_async_event event;
 	struct ibv_device_attr device;
-	uint64_t end = now_ms() + LONG_MS;
+	uint64_t end = client_now_ms() + LONG_MS;
 	pthread_t thread;
 	struct ibv_wc wc;
 	struct end e;
@@ -524,7 +484,7 @@ static void verbcastd_dies(void)
 	while (n < DEPTH) {
 		int r = ibv_poll_cq(e.cq, 1, &wc);
 
-		CHECK(r >= 0 && now_ms() < end);
+		CHECK(r >= 0 && client_now_ms() < end);
 		CHECK(!r || wc.status == IBV_WC_WR_FLUSH_ERR);
 		n += r;
 	}

@@ -58,7 +58,7 @@ static void a_resize_keeps_completions(void)
 
 	client_qp_open(&q, pd, 8);
 	ah = client_ah(pd, &gid);
-	CHECK(!ibv_attach_mcast(q.qp, &gid, 0));
+	CHECK(!client_attach(q.qp, &gid));
 	client_post_recvs(&q, 8);
 	for (char i = 0; i < 8; i++)
 		client_cast(&q, ah, i);
@@ -68,7 +68,7 @@ static void a_resize_keeps_completions(void)
 	for (unsigned int i = 1; i < 8; i++)
 		CHECK(client_wait(&q).wr_id == i && client_got(&q, i) == (char)i);
 	CHECK(!ibv_resize_cq(q.cq, 1));
-	CHECK(!ibv_detach_mcast(q.qp, &gid, 0) && !ibv_destroy_ah(ah));
+	CHECK(!client_detach(q.qp, &gid) && !ibv_destroy_ah(ah));
 	client_qp_close(&q);
 }
 
@@ -383,12 +383,12 @@ static void receives_need_local_write(void)
 	client_qp_open(&sender, pd, 1);
 	client_qp_open(&q, pd, 2);
 	CHECK(!ibv_rereg_mr(q.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0));
-	CHECK(!ibv_attach_mcast(q.qp, &gid, 0));
+	CHECK(!client_attach(q.qp, &gid));
 	client_post_recvs(&q, 2);
 	client_cast(&q, ah, 'r'); /* from read-only memory */
 	CHECK(client_poll(q.cq).status == IBV_WC_LOC_PROT_ERR);
 	CHECK(client_poll(q.cq).status == IBV_WC_WR_FLUSH_ERR);
-	CHECK(!ibv_detach_mcast(q.qp, &gid, 0) && !ibv_destroy_ah(ah));
+	CHECK(!client_detach(q.qp, &gid) && !ibv_destroy_ah(ah));
 	client_qp_close(&q);
 	client_qp_close(&sender);
 }
@@ -453,8 +453,16 @@ static void address_handles_are_checked(void)
 	struct ibv_ah *ah;
 
 	CHECK(!ibv_query_port(context, 1, &port));
-	CHECK(port.flags & IBV_QPF_GRH_REQUIRED);
-	CHECK_NULL(ibv_create_ah(pd, &attr), EINVAL); /* RoCE needs a GRH */
+	if (!client_infiniband()) {
+		CHECK(port.flags & IBV_QPF_GRH_REQUIRED);
+		CHECK_NULL(ibv_create_ah(pd, &attr), EINVAL); /* RoCE needs a GRH */
+	} else {
+		CHECK(!(port.flags & IBV_QPF_GRH_REQUIRED));
+		attr.dlid = port.lid;
+		CHECK((ah = ibv_create_ah(pd, &attr)) && !ibv_destroy_ah(ah));
+		attr.dlid = CLIENT_MLID; /* a group needs one, too */
+		CHECK_NULL(ibv_create_ah(pd, &attr), EINVAL);
+	}
 	attr.is_global = 1;
 	attr.grh.dgid = gid;
 	attr.port_num = 2;
@@ -505,7 +513,7 @@ static void elements_are_gathered_and_scattered(void)
 	get[1] = (struct ibv_sge){ (uintptr_t)to + 140, 40, mr_to->lkey };
 	get[2] = (struct ibv_sge){ (uintptr_t)to + 130, 1, mr_to->lkey };
 	get[3] = (struct ibv_sge){ (uintptr_t)to, 100, mr_to->lkey };
-	CHECK(!ibv_attach_mcast(qp, &gid, 0));
+	CHECK(!client_attach(qp, &gid));
 	CHECK(!ibv_post_recv(qp, &recv, &bad_recv));
 	CHECK(!ibv_post_send(qp, &wr, &bad));
 	while (seen != 3) {
@@ -521,7 +529,7 @@ static void elements_are_gathered_and_scattered(void)
 	/* 40 bytes of header over the first two, then the payload. */
 	CHECK(!memcmp(to + 140 + 33, from, 7) && to[130] == from[7]);
 	CHECK(!memcmp(to, from + 8, 56));
-	CHECK(!ibv_detach_mcast(qp, &gid, 0) && !ibv_destroy_ah(ah));
+	CHECK(!client_detach(qp, &gid) && !ibv_destroy_ah(ah));
 	CHECK(!ibv_destroy_qp(qp) && !ibv_destroy_cq(cq));
 	CHECK(!ibv_dereg_mr(mr) && !ibv_dereg_mr(mr_to));
 }
@@ -552,8 +560,7 @@ static void block_self_loopback_is_of_one_queue_pair(void)
 	attr.recv_cq = self.cq;
 	CHECK(self.qp = ibv_create_qp_ex(context, &attr));
 	client_to_state(self.qp, IBV_QPS_RTS, CLIENT_QKEY);
-	CHECK(!ibv_attach_mcast(self.qp, &gid, 0) &&
-	      !ibv_attach_mcast(other.qp, &gid, 0));
+	CHECK(!client_attach(self.qp, &gid) && !client_attach(other.qp, &gid));
 	client_post_recvs(&self, 4);
 	client_post_recvs(&other, 4);
 	for (int i = 0; i < 2; i++) {
@@ -567,8 +574,7 @@ static void block_self_loopback_is_of_one_queue_pair(void)
 		CHECK(client_idle(&self) && client_idle(&other));
 		CHECK(!ibv_destroy_ah(ah));
 	}
-	CHECK(!ibv_detach_mcast(self.qp, &gid, 0) &&
-	      !ibv_detach_mcast(other.qp, &gid, 0));
+	CHECK(!client_detach(self.qp, &gid) && !client_detach(other.qp, &gid));
 	CHECK(!ibv_destroy_qp(plain) && !ibv_destroy_cq(cq));
 	client_qp_close(&self);
 	client_qp_close(&other);
@@ -593,13 +599,13 @@ static void a_message_longer_than_the_mtu_is_not_sent(void)
 
 	client_qp_open(&q, pd, 2);
 	sge.lkey = mr->lkey;
-	CHECK(!ibv_attach_mcast(q.qp, &gid, 0));
+	CHECK(!client_attach(q.qp, &gid));
 	client_post_recvs(&q, 2);
 	CHECK(!ibv_post_send(q.qp, &wr, &bad));
 	CHECK(client_poll(q.send_cq).status == IBV_WC_SUCCESS && client_idle(&q));
 	client_cast(&q, ah, 's');
 	client_wait(&q);
-	CHECK(!ibv_detach_mcast(q.qp, &gid, 0) && !ibv_destroy_ah(ah));
+	CHECK(!client_detach(q.qp, &gid) && !ibv_destroy_ah(ah));
 	client_qp_close(&q);
 	CHECK(!ibv_dereg_mr(mr));
 }
@@ -638,7 +644,7 @@ static void extended_open(struct extended *x, const char *group)
 				 IBV_ACCESS_LOCAL_WRITE));
 	x->ah = client_ah(pd, &x->gid);
 	client_to_state(x->qp, IBV_QPS_RTS, CLIENT_QKEY);
-	CHECK(!ibv_attach_mcast(x->qp, &x->gid, 0));
+	CHECK(!client_attach(x->qp, &x->gid));
 	sge.lkey = x->mr->lkey;
 	wr.sg_list = &sge;
 	for (int i = 0; i < 4; i++) {
@@ -650,7 +656,7 @@ static void extended_open(struct extended *x, const char *group)
 
 static void extended_close(struct extended *x)
 {
-	CHECK(!ibv_detach_mcast(x->qp, &x->gid, 0));
+	CHECK(!client_detach(x->qp, &x->gid));
 	CHECK(!ibv_destroy_ah(x->ah) && !ibv_destroy_qp(x->qp));
 	CHECK(!ibv_destroy_cq(ibv_cq_ex_to_cq(x->cq)) && !ibv_dereg_mr(x->mr));
 }
@@ -755,7 +761,7 @@ static void solicited_only_hears_no_other(void)
 
 	CHECK(channel && cq && qp && mr);
 	client_to_state(qp, IBV_QPS_RTS, CLIENT_QKEY);
-	CHECK(!ibv_attach_mcast(qp, &gid, 0));
+	CHECK(!client_attach(qp, &gid));
 	for (int i = 0; i < 2; i++) {
 		struct ibv_sge sge = { (uintptr_t)memory[i], CLIENT_GRH, mr->lkey };
 		struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
@@ -771,7 +777,7 @@ static void solicited_only_hears_no_other(void)
 	CHECK(!ibv_get_cq_event(channel, &which, &of) && which == cq && of == &gid);
 	ibv_ack_cq_events(cq, 1);
 	CHECK(ibv_poll_cq(cq, 1, &wc) == 1 && wc.status == IBV_WC_SUCCESS);
-	CHECK(!ibv_detach_mcast(qp, &gid, 0) && !ibv_destroy_ah(ah));
+	CHECK(!client_detach(qp, &gid) && !ibv_destroy_ah(ah));
 	CHECK(!ibv_destroy_qp(qp) && !ibv_destroy_cq(cq) && !ibv_dereg_mr(mr));
 	CHECK(!ibv_destroy_comp_channel(channel));
 }
@@ -800,7 +806,7 @@ static void addresses_from_completions(void)
 	CHECK(ibv_query_gid_table(context, &own, 1, 0) == 1);
 	client_qp_open(&q, pd, 4);
 	client_post_recvs(&q, 4);
-	CHECK(!ibv_attach_mcast(q.qp, &gid, 0));
+	CHECK(!client_attach(q.qp, &gid));
 	ah = client_ah(pd, &gid);
 	client_cast(&q, ah, 'm');
 	wc = client_wait(&q);
@@ -814,7 +820,7 @@ static void addresses_from_completions(void)
 		      pd, &wc, (struct ibv_grh *)(q.memory + CLIENT_GRH + BYTES), 1));
 	client_send(&q, ah, wc.src_qp, 'a');
 	CHECK(client_wait(&q).wr_id == 2 && client_got(&q, 2) == 'a');
-	CHECK(!ibv_destroy_ah(ah) && !ibv_detach_mcast(q.qp, &gid, 0));
+	CHECK(!ibv_destroy_ah(ah) && !client_detach(q.qp, &gid));
 	client_qp_close(&q);
 }
 

@@ -103,6 +103,21 @@ void client_check_flat(const struct client_holdings *before, size_t slack)
 
 /* -- verbs -------------------------------------------------------------------------- */
 
+static bool infiniband;
+
+static void look_at(struct ibv_context *context)
+{
+	struct ibv_port_attr port;
+
+	CHECK(!ibv_query_port(context, 1, &port));
+	infiniband = port.link_layer == IBV_LINK_LAYER_INFINIBAND;
+}
+
+bool client_infiniband(void)
+{
+	return infiniband;
+}
+
 struct ibv_context *client_open(void)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
@@ -111,6 +126,7 @@ struct ibv_context *client_open(void)
 	CHECK(list && list[0]);
 	CHECK(context = ibv_open_device(list[0]));
 	ibv_free_device_list(list);
+	look_at(context);
 	return context;
 }
 
@@ -148,6 +164,20 @@ union ibv_gid client_gid_number(unsigned int n)
 	return gid;
 }
 
+/* The LID of a group, or of the port itself. */
+static uint16_t lid_of(struct ibv_context *context, const union ibv_gid *to)
+{
+	static const uint8_t ipv4[12] = { [10] = 0xff, 0xff };
+	struct ibv_port_attr port;
+
+	if (!infiniband)
+		return 0;
+	if (to->raw[0] == 0xff || !memcmp(to->raw, ipv4, sizeof(ipv4)))
+		return CLIENT_MLID;
+	CHECK(!ibv_query_port(context, 1, &port));
+	return port.lid;
+}
+
 struct ibv_ah *client_ah(struct ibv_pd *pd, const union ibv_gid *to)
 {
 	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1 };
@@ -158,8 +188,19 @@ struct ibv_ah *client_ah(struct ibv_pd *pd, const union ibv_gid *to)
 	attr.grh.dgid = *to;
 	attr.grh.sgid_index = own.gid_index;
 	attr.grh.hop_limit = 64;
+	attr.dlid = lid_of(pd->context, to);
 	CHECK(ah = ibv_create_ah(pd, &attr));
 	return ah;
+}
+
+int client_attach(struct ibv_qp *qp, union ibv_gid *gid)
+{
+	return ibv_attach_mcast(qp, gid, infiniband ? CLIENT_MLID : 0);
+}
+
+int client_detach(struct ibv_qp *qp, union ibv_gid *gid)
+{
+	return ibv_detach_mcast(qp, gid, infiniband ? CLIENT_MLID : 0);
 }
 
 void client_qp_open(struct client_qp *q, struct ibv_pd *pd, unsigned int depth)
@@ -291,13 +332,21 @@ struct sockaddr_in6 client_ipv6(const char *text)
 	return a;
 }
 
+const char *client_address(void)
+{
+	const char *address = getenv("CLIENT_ADDRESS");
+
+	return address ? address : "127.0.0.1";
+}
+
 struct rdma_cm_id *client_bound_id(struct rdma_event_channel *events)
 {
-	struct sockaddr_in here = client_ipv4("127.0.0.1");
+	struct sockaddr_in here = client_ipv4(client_address());
 	struct rdma_cm_id *id;
 
 	CHECK(!rdma_create_id(events, &id, NULL, RDMA_PS_UDP));
 	CHECK(!rdma_bind_addr(id, (struct sockaddr *)&here));
+	look_at(id->verbs);
 	return id;
 }
 

@@ -44,7 +44,8 @@
 
 #define CLIENT_QKEY    0x11111111
 #define CLIENT_GRH     40
-#define CLIENT_BYTES   64    /* of a message, unless said otherwise */
+#define CLIENT_BYTES   64 /* of a message, unless said otherwise */
+#define CLIENT_MLID    0xfff0
 #define CLIENT_LONG_MS 60000 /* reached only by a failure */
 
 /* `check` unless VERBCAST_SCALE is "soak". */
@@ -77,13 +78,20 @@ void client_check_flat(const struct client_holdings *before, size_t slack);
 
 /* -- verbs -------------------------------------------------------------------------- */
 
+/* The first device: RoCE, or on a node of the fabric InfiniBand. */
 struct ibv_context *client_open(void);
+/* Whether that is InfiniBand, or what client_bound_id() is bound to. */
+bool client_infiniband(void);
 void client_to_state(struct ibv_qp *qp, enum ibv_qp_state to, uint32_t qkey);
 /* "239.1.2.3" is the IPv4-mapped one, as RoCEv2 has it. */
 union ibv_gid client_gid(const char *text);
 /* The n-th of as many groups as one likes. */
 union ibv_gid client_gid_number(unsigned int n);
 struct ibv_ah *client_ah(struct ibv_pd *pd, const union ibv_gid *to);
+/* By the LID that belongs to it: CLIENT_MLID on InfiniBand, for groups that nobody has
+ * joined, whose datagrams stay on the port; none on RoCE. */
+int client_attach(struct ibv_qp *qp, union ibv_gid *gid);
+int client_detach(struct ibv_qp *qp, union ibv_gid *gid);
 
 /* A UD queue pair in RTS, with a completion queue for each side and memory for `depth`
  * receives of CLIENT_BYTES and one send. */
@@ -117,7 +125,9 @@ char client_got(const struct client_qp *q, unsigned int n);
 
 struct sockaddr_in client_ipv4(const char *text);
 struct sockaddr_in6 client_ipv6(const char *text);
-/* An id bound to 127.0.0.1; `events` may be null for a synchronous one. */
+/* Where to bind: $CLIENT_ADDRESS, on a node of the fabric; else 127.0.0.1. */
+const char *client_address(void);
+/* An id bound to that; `events` may be null for a synchronous one. */
 struct rdma_cm_id *client_bound_id(struct rdma_event_channel *events);
 void client_id_qp(struct rdma_cm_id *id, unsigned int depth);
 /* The next event, which must be this one, with that status; returned unacknowledged. */
