@@ -13,6 +13,7 @@
  *	  -l        no copies of one's own (IBV_QP_CREATE_BLOCK_SELF_MCAST_LB)
  *	  -f        fork a child that keeps everything open, and print its process id
  *	  -k        stay a member until a signal ends the process
+ *	  -L LID, -G GID   on InfiniBand: the sender's port, where that is another one
  *
  * Says "joined" when every queue pair is attached, then one line a queue pair:
  * "qp QPN got COUNT from QPN" or "qp QPN sent COUNT". Written against the public API as
@@ -37,6 +38,8 @@ struct options {
 	struct sockaddr_in group, bind;
 	unsigned int qps, receive, send, size, interval_us, delay_ms;
 	bool wait, fork, keep, no_loopback;
+	unsigned int lid;
+	union ibv_gid gid; /* with lid: the sender's */
 };
 
 struct member {
@@ -47,6 +50,7 @@ struct member {
 	struct ibv_ah *ah;
 	uint8_t *memory; /* receive buffers, then DEPTH_SEND to send from */
 	uint32_t remote_qpn, remote_qkey;
+	struct ibv_ah_attr group;
 	uint32_t source_qpn; /* of the first datagram; all must have it */
 	unsigned int got, sent;
 };
@@ -54,6 +58,7 @@ struct member {
 static struct options options = { .qps = 1 };
 static struct member members[QPS_MAX];
 static unsigned int mtu;
+static bool infiniband;
 
 static void die(const char *what)
 {
@@ -98,7 +103,8 @@ static void expect_event(struct rdma_event_channel *events, enum rdma_cm_event_t
 	if (type == RDMA_CM_EVENT_MULTICAST_JOIN) {
 		m->remote_qpn = event->param.ud.qp_num;
 		m->remote_qkey = event->param.ud.qkey;
-		m->ah = ibv_create_ah(m->id->pd, &event->param.ud.ah_attr);
+		m->group = event->param.ud.ah_attr;
+		m->ah = ibv_create_ah(m->id->pd, &m->group);
 		if (!m->ah)
 			die("ibv_create_ah");
 	}
@@ -161,6 +167,11 @@ static void open_member(struct rdma_event_channel *events, struct member *m)
 	if (ibv_query_port(m->id->verbs, m->id->port_num, &port))
 		die("ibv_query_port");
 	mtu = 128u << port.active_mtu;
+	infiniband = port.link_layer == IBV_LINK_LAYER_INFINIBAND;
+	if (!options.lid) {
+		options.lid = port.lid;
+		ibv_query_gid(m->id->verbs, m->id->port_num, 0, &options.gid);
+	}
 	create_qp(m);
 	bytes = (GRH_LENGTH + (size_t)mtu) * options.receive + (size_t)mtu * DEPTH_SEND;
 	m->memory = calloc(1, bytes);
@@ -171,6 +182,40 @@ static void open_member(struct rdma_event_channel *events, struct member *m)
 	if (rdma_join_multicast(m->id, (struct sockaddr *)&options.group, m))
 		die("rdma_join_multicast");
 	expect_event(events, RDMA_CM_EVENT_MULTICAST_JOIN, m);
+}
+
+/* The MGID made of the group's address for RDMA_PS_UDP (spec/kernel 3.2). */
+static void check_mgid(const uint8_t *mgid)
+{
+	static const uint8_t prefix[12] = { 0xff, 0x12, 0x40, 0x01, 0xff, 0xff };
+	uint32_t group = ntohl(options.group.sin_addr.s_addr) & 0x0fffffff;
+
+	group = htonl(group);
+	check(!memcmp(mgid, prefix, sizeof(prefix)), "prefix of the MGID");
+	check(!memcmp(mgid + 12, &group, 4), "address in the MGID");
+}
+
+/* A GRH: version, traffic class, flow label, length, next header, hop limit, two GIDs. */
+static void check_grh(const struct member *m, const struct ibv_wc *wc)
+{
+	const uint8_t *grh = m->memory + wc->wr_id * (GRH_LENGTH + mtu);
+	uint32_t first = (uint32_t)m->group.grh.traffic_class << 20 |
+			 m->group.grh.flow_label | 6u << 28;
+
+	first = htonl(first);
+	check(!memcmp(grh, &first, 4), "traffic class and flow label");
+	/* All between GRH and variant CRC: BTH, DETH, padded payload, invariant CRC. */
+	check((grh[4] << 8 | grh[5]) ==
+		      (int)(12 + 8 + ((wc->byte_len - GRH_LENGTH + 3) & ~3u) + 4),
+	      "length in the GRH");
+	check(grh[6] == 0x1b && grh[7] == m->group.grh.hop_limit,
+	      "next header and hop limit");
+	check(!memcmp(grh + 8, options.gid.raw, 16), "source GID");
+	check(!memcmp(grh + 24, m->group.grh.dgid.raw, 16), "destination GID");
+	check_mgid(grh + 24);
+	check(wc->slid == options.lid, "slid");
+	check(wc->sl == m->group.sl, "sl");
+	check(m->group.dlid >= 0xc000 && m->group.dlid != 0xffff, "MLID");
 }
 
 /* RoCEv2 over IPv4: the header is the last 20 of the 40 bytes. */
@@ -195,7 +240,10 @@ static void check_datagram(struct member *m, const struct ibv_wc *wc)
 	if (!i)
 		m->source_qpn = wc->src_qp;
 	check(wc->src_qp == m->source_qpn, "src_qp");
-	check_header(memory);
+	if (infiniband)
+		check_grh(m, wc);
+	else
+		check_header(memory);
 	for (unsigned int at = 0; at < length; at++)
 		check(memory[GRH_LENGTH + at] == byte_of(i, at), "content");
 	m->got++;
@@ -341,7 +389,7 @@ static void parse(int argc, char **argv)
 	int c;
 
 	parse_address("127.0.0.1", &options.bind);
-	while ((c = getopt(argc, argv, "m:b:q:r:s:S:i:d:lwfk")) != -1) {
+	while ((c = getopt(argc, argv, "m:b:q:r:s:S:i:d:L:G:lwfk")) != -1) {
 		unsigned int number = optarg ? (unsigned int)strtoul(optarg, NULL, 0) : 0;
 
 		switch (c) {
@@ -368,6 +416,12 @@ static void parse(int argc, char **argv)
 			break;
 		case 'd':
 			options.delay_ms = number;
+			break;
+		case 'L':
+			options.lid = number;
+			break;
+		case 'G':
+			inet_pton(AF_INET6, optarg, options.gid.raw);
 			break;
 		case 'l':
 			options.no_loopback = true;
