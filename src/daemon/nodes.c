@@ -75,7 +75,6 @@ static int create_vib(struct node *node)
 		.site_device = place_of(node),
 		.port_index = place_of(node),
 		.place = VIB_PLACE,
-		.network = true,
 		.limits = *c->limits,
 		.ops = c->ops,
 		.arg = c->arg,

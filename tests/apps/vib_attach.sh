@@ -33,12 +33,22 @@ heard()
 	says "$1" "^got $2\$"
 }
 
+# lost PID REASON COUNT: of what its queue pairs sent, it having ended; and nothing else.
+lost()
+{
+	[ "$(status '.ended[] | select(.pid == $pid) | .qps[].drops | to_entries[] |
+		"\(.key) \(.value)"' --argjson pid "$1")" = "$2 $3" ]
+}
+
 ours fabric up --nodes 3
 group=ff15:a01b::7
 
 say 'LIDs on Ethernet and on InfiniBand'
 run "$bin/lids"
-site_run='--node h2' run "$bin/lids"
+site_run='--node h2' start lids "$bin/lids"
+lids=$(pid lids)
+ended lids 20
+wait_for 10 "one by another LID than the group's" lost "$lids" MLID 1
 
 say 'attached, and no port has joined'
 ours group create --node h1 $group --qkey 0x11111111 --json
@@ -89,4 +99,10 @@ heard h3 10
 ended asking 20 1
 says asking 'MULTICAST_ERROR, status -110'
 ours fabric sm start
+
+say 'nobody anywhere'
+site_run='--node h2' start nobody "$bin/ear" ff15:a01b::8 0xc099 3
+nobody=$(pid nobody)
+ended nobody 20
+wait_for 10 'three to no group' lost "$nobody" NO_GROUP 3
 site_end
