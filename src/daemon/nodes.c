@@ -276,6 +276,16 @@ struct node *nodes_find_ib(const struct nodes *n, const struct ib_node *ib)
 	return nodes_nth(n, ib_node_index(ib));
 }
 
+void nodes_manager(struct node *node, bool there)
+{
+	if (there)
+		node->managers++;
+	else
+		node->managers--;
+	if (node->port && (!there || node->managers == 1))
+		fabric_port_set_issm(node->port, node->managers > 0);
+}
+
 struct node *nodes_find_guid(const struct nodes *n, uint64_t port_guid)
 {
 	for (unsigned int i = 0; i < n->count; i++) {

@@ -29,6 +29,7 @@ struct node {
 	struct ib_sa *sa;
 	struct ipoib *ipoib;
 	struct fabric_port *port;
+	unsigned int managers; /* processes that are subnet manager behind it */
 	bool in_tree;    /* somebody has asked for the node: it has a synthetic tree */
 	bool tree_stale; /* which is of yesterday */
 };
@@ -61,6 +62,8 @@ struct node *nodes_nth(const struct nodes *n, unsigned int index);
 /* "": the first. Null: none is called so. */
 struct node *nodes_find(const struct nodes *n, const char *name);
 struct node *nodes_find_ib(const struct nodes *n, const struct ib_node *ib);
+/* A process begins or ends to be a subnet manager behind its port. */
+void nodes_manager(struct node *node, bool there);
 /* By the GUID of its port. */
 struct node *nodes_find_guid(const struct nodes *n, uint64_t port_guid);
 

@@ -116,6 +116,11 @@ static const struct ipoib *node_ipoib(void *arg, const struct ib_node *ib)
 	return nodes_find_ib(((struct site *)arg)->nodes, ib)->ipoib;
 }
 
+static void manager(void *arg, struct ib_node *ib, uint32_t port_num, bool there)
+{
+	nodes_manager(nodes_find_ib(((struct site *)arg)->nodes, ib), there);
+}
+
 static const char *site_name(void *arg)
 {
 	return ((struct site *)arg)->paths->name;
@@ -144,6 +149,7 @@ static const struct uapi_site_ops site_ops = {
 	.presence = presence,
 	.find_node = find_node,
 	.ipoib = node_ipoib,
+	.manager = manager,
 	.site_name = site_name,
 	.tables_fd = tables_fd,
 	.tables_bytes = tables_bytes,

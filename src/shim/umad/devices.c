@@ -104,10 +104,29 @@ VC_EXPORT int umad_get_port(const char *ca_name, int portnum, umad_port_t *port)
 	return r < 0 ? refuse(r) : 0;
 }
 
-/* No file stands for it yet: a subnet manager works without one, and says so. */
+/*
+ * Differs: on hardware the port is said to have a subnet manager while this file is open.
+ * Here it is while somebody is registered for what only a manager answers; the file is
+ * there to be opened.
+ */
 VC_EXPORT int umad_get_issm_path(const char *ca_name, int portnum, char path[], int max)
 {
-	return refuse(-ENODEV);
+	static const char file[] = "/dev/null";
+	struct uapi_umad_port found;
+	struct uapi_connection *c;
+	int r;
+
+	r = site_connect(&c);
+	if (r < 0)
+		return refuse(r);
+	r = site_find(c, ca_name, portnum, &found);
+	uapi_connection_close(c);
+	if (r < 0)
+		return refuse(r);
+	if (max < (int)sizeof(file))
+		return refuse(-ENAMETOOLONG);
+	memcpy(path, file, sizeof(file));
+	return 0;
 }
 
 /* -- one device --------------------------------------------------------------------- */
