@@ -222,7 +222,7 @@ static void send_bytes(struct client *c, const void *bytes, size_t length,
 
 /* -- what comes back -------------------------------------------------------------------- */
 
-/* Of those that come with HELLO. False: it is not kept. */
+/* Of those that come with HELLO, or with a port. False: it is not kept. */
 static bool keep(struct client *c, int fd, unsigned int n)
 {
 	int *const place[] = { &c->event_fd, NULL, &c->memory[1], &c->memory[0] };
@@ -259,7 +259,8 @@ static void take_descriptors(struct client *c, struct msghdr *msg, uint16_t op,
 			memcpy(&fd, CMSG_DATA(h) + at, sizeof(fd));
 			if (op == UAPI_STATUS)
 				check_status(fd);
-			if (op != UAPI_HELLO || !keep(c, fd, count))
+			if ((op != UAPI_HELLO && op != UAPI_UMAD_OPEN) ||
+			    !keep(c, fd, count))
 				close(fd);
 			count++;
 		}
@@ -307,15 +308,26 @@ static void check_reply(struct client *c, const uint8_t *bytes, size_t length)
 		memcpy(&c->latest[h.op], bytes + at, sizeof(uint32_t));
 }
 
+static size_t event_bytes(uint16_t op)
+{
+	switch (op) {
+	case UAPI_EVENT_CM:
+		return sizeof(struct uapi_cm_event);
+	case UAPI_EVENT_ASYNC:
+		return sizeof(struct uapi_async_event);
+	case UAPI_EVENT_UMAD:
+		return sizeof(struct uapi_umad_message);
+	default:
+		return 0;
+	}
+}
+
 static void check_event(const uint8_t *bytes, size_t length)
 {
 	struct uapi_header h;
 
 	memcpy(&h, bytes, sizeof(h));
-	length -= sizeof(h);
-	expect(h.op == UAPI_EVENT_CM ? length == sizeof(struct uapi_cm_event)
-				     : h.op == UAPI_EVENT_ASYNC &&
-					       length == sizeof(struct uapi_async_event),
+	expect(length > sizeof(h) && length - sizeof(h) == event_bytes(h.op),
 	       "an event of another size");
 }
 

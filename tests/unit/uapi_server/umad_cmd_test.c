@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// uses: core_mad core_verbs mad wire
+/*
+ * The libibumad commands over an adapter that only remembers: what a client may ask, what
+ * reaches the wire, and what of it comes back on the port's socket.
+ */
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "unit/core_mad/world.h"
+#include "loop/loop.h"
+#include "uapi/server/server_priv.h"
+
+static struct {
+	struct uapi_server server;
+	struct connection connection;
+	struct uapi_site_ops ops;
+	struct loop *loop;
+	int port; /* the program's end */
+	int managers;
+} site;
+
+/* Stands in for the dispatcher's. */
+void connection_doom(struct connection *c, const char *why)
+{
+	c->doomed = true;
+	loop_stop(site.loop);
+}
+
+int uapi_message_send(int fd, const void *message, size_t bytes,
+		      const struct uapi_fds *fds)
+{
+	ssize_t n = send(fd, message, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	return n < 0 ? -errno : 0;
+}
+
+static void manager(void *arg, struct ib_node *node, uint32_t port_num, bool there)
+{
+	site.managers += there ? 1 : -1;
+}
+
+static int ask(uint16_t op, const void *request, void *reply, struct uapi_fds *fds)
+{
+	for (const struct uapi_command *c = umad_commands; c->op; c++)
+		if (c->op == op)
+			return c->fn(&site.connection.client, request, reply, fds);
+	fail_msg("nobody serves %u", op);
+	return -1;
+}
+
+static int begin(void **state)
+{
+	world_begin(state);
+	memset(&site, 0, sizeof(site));
+	assert_int_equal(loop_create(&site.loop), 0);
+	site.ops.manager = manager;
+	site.server.config.ops = &site.ops;
+	site.connection.client = (struct uapi_client){ .server = &site.server,
+						       .loop = site.loop,
+						       .node = world.node };
+	site.port = -1;
+	return 0;
+}
+
+static int end(void **state)
+{
+	umad_client_close(&site.connection.client);
+	assert_int_equal(site.managers, 0);
+	if (site.port >= 0)
+		close(site.port);
+	loop_destroy(site.loop);
+	run_ms(10000);
+	return world_end(state);
+}
+
+static void open_port(void)
+{
+	struct uapi_umad_open req = { .id = ib_device_id(&world.hca.ib), .port_num = 1 };
+	struct uapi_fds fds = { 0 };
+
+	assert_int_equal(ask(UAPI_UMAD_OPEN, &req, NULL, &fds), 0);
+	assert_int_equal(fds.out_count, 1);
+	site.port = fds.out[0];
+}
+
+static int add(uint8_t mgmt_class, uint64_t methods)
+{
+	struct uapi_umad_register req = { .mgmt_class = mgmt_class,
+					  .mgmt_class_version = 1,
+					  .qpn = mgmt_class != 0x81,
+					  .method_mask = { methods } };
+	struct uapi_umad_agent rep = { 0 };
+	struct uapi_fds fds = { 0 };
+	int r = ask(UAPI_UMAD_REGISTER, &req, &rep, &fds);
+
+	return r < 0 ? r : (int)rep.agent;
+}
+
+static int remove_agent(uint32_t agent)
+{
+	struct uapi_umad_agent req = { .agent = agent };
+	struct uapi_fds fds = { 0 };
+
+	return ask(UAPI_UMAD_UNREGISTER, &req, NULL, &fds);
+}
+
+static struct uapi_umad_message message(uint32_t timeout_ms, uint64_t tid)
+{
+	struct uapi_umad_message m = { .timeout_ms = timeout_ms,
+				       .length = MAD_BYTES,
+				       .lid = 7,
+				       .qpn = 1,
+				       .qkey = IB_GSI_QKEY };
+
+	build_mad(m.mad, 0x04, 1, MAD_METHOD_GET, tid);
+	return m;
+}
+
+static int send_fd(const struct uapi_umad_message *m, int fd)
+{
+	struct uapi_fds fds = { .in = { fd }, .in_count = fd >= 0 };
+
+	return ask(UAPI_UMAD_SEND, m, NULL, &fds);
+}
+
+/* The next message for the program; false: none. */
+static bool heard_message(struct uapi_umad_message *ret)
+{
+	struct {
+		struct uapi_header header;
+		struct uapi_umad_message message;
+	} packet;
+	ssize_t n = recv(site.port, &packet, sizeof(packet), MSG_DONTWAIT);
+
+	if (n < 0)
+		return false;
+	assert_int_equal(n, sizeof(packet));
+	assert_int_equal(packet.header.op, UAPI_EVENT_UMAD);
+	*ret = packet.message;
+	return true;
+}
+
+static void without_a_port_nothing_is_done(void **state)
+{
+	struct uapi_umad_message m = message(0, 1);
+	struct uapi_umad_open req = { .id = 99, .port_num = 1 };
+	struct uapi_fds fds = { 0 };
+
+	assert_int_equal(add(4, 0), -EBADF);
+	assert_int_equal(remove_agent(0), -EBADF);
+	assert_int_equal(send_fd(&m, -1), -EBADF);
+	assert_int_equal(ask(UAPI_UMAD_OPEN, &req, NULL, &fds), -ENODEV);
+	req.id = ib_device_id(&world.hca.ib);
+	req.port_num = 9;
+	assert_int_equal(ask(UAPI_UMAD_OPEN, &req, NULL, &fds), -EINVAL);
+	open_port();
+	req.port_num = 1;
+	assert_int_equal(ask(UAPI_UMAD_OPEN, &req, NULL, &fds), -EBUSY);
+}
+
+static void agents_get_the_smallest_free_number(void **state)
+{
+	open_port();
+	for (int i = 0; i < 32; i++)
+		assert_int_equal(add(4, 0), i);
+	assert_int_equal(add(4, 0), -ENOMEM);
+	assert_int_equal(remove_agent(5), 0);
+	assert_int_equal(remove_agent(5), -EINVAL);
+	assert_int_equal(remove_agent(32), -EINVAL);
+	assert_int_equal(add(4, 2), 5);
+	assert_int_equal(remove_agent(6), 0);
+	assert_int_equal(add(4, 2), -EINVAL);
+	assert_int_equal(add(0x50, 0), -EINVAL);
+}
+
+static void who_takes_settings_is_a_manager(void **state)
+{
+	open_port();
+	assert_int_equal(add(0x81, 0), 0);
+	assert_int_equal(site.managers, 0);
+	assert_int_equal(add(0x81, 0xa6), 1);
+	assert_int_equal(site.managers, 1);
+	assert_int_equal(remove_agent(1), 0);
+	assert_int_equal(site.managers, 0);
+	assert_int_equal(add(0x81, 0xa6), 1); /* ended with the port */
+}
+
+static void what_is_not_answered_comes_back(void **state)
+{
+	struct uapi_umad_message m = message(100, 0xaaaaaaaa00000005), back;
+	struct mad_header header;
+
+	open_port();
+	assert_int_equal(add(4, 0), 0);
+	assert_int_equal(send_fd(&m, -1), 0);
+	assert_int_equal(send_fd(&m, -1), -EINVAL);
+	run_ms(99);
+	assert_false(heard_message(&back));
+	run_ms(2);
+	assert_true(heard_message(&back));
+	assert_int_equal(back.status, ETIMEDOUT);
+	assert_int_equal(back.length, MAD_HEADER_BYTES);
+	mad_header_get(back.mad, &header);
+	assert_int_equal((uint32_t)header.tid, 5);
+	assert_int_not_equal(header.tid >> 32, 0xaaaaaaaa);
+	m.timeout_ms = 0;
+	assert_int_equal(send_fd(&m, -1), 0);
+	run_ms(1000);
+	assert_false(heard_message(&back));
+}
+
+static void nonsense_is_refused(void **state)
+{
+	struct uapi_umad_message m = message(0, 1);
+	int memory = memfd_create("test", MFD_ALLOW_SEALING);
+
+	open_port();
+	assert_int_equal(send_fd(&m, -1), -EIO);
+	assert_int_equal(add(4, 0), 0);
+	m.agent = 32;
+	assert_int_equal(send_fd(&m, -1), -EINVAL);
+	m = message(0, 1);
+	m.length = 35;
+	assert_int_equal(send_fd(&m, -1), -EINVAL);
+	m = message(0, 1);
+	m.sl = 16;
+	assert_int_equal(send_fd(&m, -1), -EINVAL);
+	m = message(0, 1);
+	m.length = UAPI_UMAD_BYTES_MAX + 1;
+	assert_int_equal(send_fd(&m, -1), -EMSGSIZE);
+	m.length = 4096;
+	assert_int_equal(send_fd(&m, -1), -EINVAL);
+	assert_int_equal(ftruncate(memory, 4095), 0);
+	assert_int_equal(send_fd(&m, memory), -EINVAL); /* not sealed */
+	assert_int_equal(fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	assert_int_equal(send_fd(&m, memory), -EINVAL); /* too short */
+	close(memory);
+	assert_int_equal(world.hca.count, 0);
+}
+
+static void to_close_the_socket_ends_the_connection(void **state)
+{
+	open_port();
+	close(site.port);
+	site.port = -1;
+	assert_int_equal(loop_run(site.loop), 0);
+	assert_true(site.connection.doomed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(without_a_port_nothing_is_done, begin,
+						end),
+		cmocka_unit_test_setup_teardown(agents_get_the_smallest_free_number,
+						begin, end),
+		cmocka_unit_test_setup_teardown(who_takes_settings_is_a_manager, begin,
+						end),
+		cmocka_unit_test_setup_teardown(what_is_not_answered_comes_back, begin,
+						end),
+		cmocka_unit_test_setup_teardown(nonsense_is_refused, begin, end),
+		cmocka_unit_test_setup_teardown(to_close_the_socket_ends_the_connection,
+						begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
