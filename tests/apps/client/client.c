@@ -103,7 +103,7 @@ void client_check_flat(const struct client_holdings *before, size_t slack)
 
 /* -- verbs -------------------------------------------------------------------------- */
 
-static bool infiniband;
+static _Atomic bool infiniband; /* of the device looked at last, by any thread */
 
 static void look_at(struct ibv_context *context)
 {
