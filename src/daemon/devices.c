@@ -169,12 +169,19 @@ static bool list_has_place(const struct list *list, uint32_t place)
 	return false;
 }
 
-/* That of the number, unless a removed device holds it yet. */
+static bool is_free(const struct devices *d, uint32_t place)
+{
+	return d->config.tables->ports[place].link_layer != SHM_LINK_INFINIBAND &&
+	       !list_has_place(&d->live, place) && !list_has_place(&d->removed, place);
+}
+
+/* That of the number, unless a removed device holds it yet; then any that the nodes' own
+ * ports, which come from the end of the table, have left. */
 static int choose_place(const struct devices *d, uint32_t number, uint32_t *ret)
 {
-	for (uint32_t n = number; n < DEVICES_PLACES;
+	for (uint32_t n = number; n < SHM_PORTS_MAX;
 	     n = n < DEVICES_MAX ? DEVICES_MAX : n + 1) {
-		if (list_has_place(&d->live, n) || list_has_place(&d->removed, n))
+		if (!is_free(d, n))
 			continue;
 		*ret = n;
 		return 0;

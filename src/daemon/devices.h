@@ -22,7 +22,7 @@
 
 #define DEVICES_MAX 64u /* names: vroce0 .. vroce63 */
 #define DEVICES_PLACES \
-	128u /* in the site's tables, from the front; removed ones keep theirs */
+	128u /* theirs alone, from the front of the table; removed ones keep theirs */
 #define DEVICES_GRACE_MS 3000u /* out of use, until it goes */
 
 struct devices;
