@@ -8,7 +8,7 @@ site_keep
 
 start members "$VERBCAST_BUILD/tests/apps/bin/unfit_members" "$(site_daemon)"
 members=$(pid members)
-ended members "$(count 60 1000)"
+ended members "$(limit 60 1000)"
 quiet members
 
 word()

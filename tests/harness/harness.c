@@ -174,7 +174,11 @@ unsigned int harness_count(unsigned int check, unsigned int soak)
 {
 	const char *scale = getenv("VERBCAST_SCALE");
 
-	return scale && !strcmp(scale, "soak") ? soak : check;
+	if (!scale || strcmp(scale, "soak"))
+		return check;
+	if (harness_sanitized())
+		soak /= HARNESS_SANITIZED_SHARE;
+	return soak > check ? soak : check;
 }
 
 void harness_skip(const char *format, ...)

@@ -38,7 +38,11 @@
 int harness_guard_begin(void **state);
 int harness_guard_end(void **state);
 
-/* `check` unless VERBCAST_SCALE is "soak". */
+/*
+ * `check` unless VERBCAST_SCALE is "soak". A sanitizer's build takes a share of `soak`, or
+ * a soak would be ten times as long for it.
+ */
+#define HARNESS_SANITIZED_SHARE 10u
 unsigned int harness_count(unsigned int check, unsigned int soak);
 
 /* End the program as skipped, with the reason on standard output. */

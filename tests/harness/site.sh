@@ -27,8 +27,21 @@ export LC_ALL=C
 declare -A site_pid=() site_status=()
 site_done=0
 
-# count CHECK SOAK: how often.
+# count CHECK SOAK: how often; a tenth of SOAK under a sanitizer.
 count()
+{
+	local soak=$2
+
+	if [ "$site_scale" != soak ]; then
+		echo "$1"
+		return
+	fi
+	if [ -n "${VERBCAST_SANITIZE:-}" ]; then soak=$(($2 / 10)); fi
+	echo $((soak > $1 ? soak : $1))
+}
+
+# limit CHECK SOAK: how many seconds all that may take.
+limit()
 {
 	if [ "$site_scale" = soak ]; then echo "$2"; else echo "$1"; fi
 }

@@ -16,7 +16,11 @@ unsigned int client_count(unsigned int check, unsigned int soak)
 {
 	const char *scale = getenv("VERBCAST_SCALE");
 
-	return scale && !strcmp(scale, "soak") ? soak : check;
+	if (!scale || strcmp(scale, "soak"))
+		return check;
+	if (client_sanitized())
+		soak /= 10;
+	return soak > check ? soak : check;
 }
 
 bool client_sanitized(void)

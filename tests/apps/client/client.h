@@ -48,7 +48,7 @@
 #define CLIENT_MLID    0xfff0
 #define CLIENT_LONG_MS 60000 /* reached only by a failure */
 
-/* `check` unless VERBCAST_SCALE is "soak". */
+/* `check` unless VERBCAST_SCALE is "soak"; a tenth of `soak` under a sanitizer. */
 unsigned int client_count(unsigned int check, unsigned int soak);
 /* Whether this program, and so the libraries under test, run with a sanitizer. */
 bool client_sanitized(void);
