@@ -73,7 +73,11 @@ ended short 20
 start_with stays "$verbcastd" --stay --linger 0
 wait_for 20 'it serves' serves
 run ibv_devices
-sleep 2
+# One without --stay, that loses its last client later, shows that the time was up.
+start_with ends "$verbcastd" --site ends --linger 0
+wait_for 20 'the other serves' eval '"$VERBCAST" status --site ends --json >/dev/null 2>&1'
+site_run='--site ends' run ibv_devices
+ended ends 20
 alive stays || fail 'it has ended in spite of --stay'
 timeout 20 "$VERBCAST" stop || fail 'verbcast stop'
 ended stays 20
