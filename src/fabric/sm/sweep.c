@@ -277,14 +277,16 @@ static void light_switch(struct sm *sm, struct sm_smp *smp, int error,
 		sm->sweep.changed = true;
 }
 
-/* Nobody sends a trap for the port of the SM itself. */
+/* Nobody sends a trap for the port of the SM itself. Nor does one tell of another master,
+ * who has all traps sent to him: but his LID is in our port then, instead of ours. */
 static void light_own(struct sm *sm, struct sm_smp *smp, int error, const uint8_t *data)
 {
 	struct smp_port_info info;
 
 	if (!error)
 		smp_port_info_get(data, &info);
-	if (error || info.state != SMP_PORT_ACTIVE)
+	if (error || info.state != SMP_PORT_ACTIVE ||
+	    info.sm_lid != subnet_port_lid(smp->to))
 		sm->sweep.changed = true;
 }
 
@@ -298,7 +300,7 @@ static enum sm_step light_next(struct sm *sm)
 		return SM_STEP_DONE;
 	if (i)
 		to = &sm->switches[i - 1]->node->ports[0];
-	else if (!to || sm_is_switch(to->node))
+	else if (!to)
 		return SM_STEP_SENT;
 	smp = sm_smp_new(sm, SM_KIND_SWEEP, to, MAD_METHOD_GET,
 			 i ? SMP_SWITCH_INFO : SMP_PORT_INFO, i ? 0 : to->num,
