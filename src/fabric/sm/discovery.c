@@ -61,7 +61,6 @@ static void ask_pkeys(struct sm *sm, struct subnet_port *port)
 
 	if (room > SUBNET_PKEYS_MAX)
 		room = SUBNET_PKEYS_MAX;
-	sm_port_of(port)->pkeys_known = true;
 	port->pkey_count = 0;
 	memset(port->pkeys, 0, sizeof(port->pkeys));
 	for (unsigned int b = 0; b * PKEYS_BLOCK < room; b++)
@@ -119,8 +118,12 @@ static void end_told(struct sm *sm, struct subnet_port *port,
 		p->arrived = true;
 	if (reset && sm_is_switch(port->node))
 		sm_switch_forget(sm_node_of(port->node)->sw);
-	if (!p->pkeys_known || reset)
+	/* Until a sweep finds the port as one has set it up: a port that is reset in
+	 * between looks as new as before. */
+	if (!p->pkeys_known || !p->told || reset) {
+		p->pkeys_known = p->told && !reset;
 		ask_pkeys(sm, port);
+	}
 	if (now->cap_mask & SMP_CAP_SM && port != sm->own)
 		sm_election_found(sm, port);
 }

@@ -95,12 +95,7 @@ static void arrange(const struct subnet_port *port, const struct table *t,
 
 static void set(struct sm *sm, struct sm_smp *smp, int error, const uint8_t *data)
 {
-	struct subnet_port *port = smp->to;
-
-	if (sm_sweep_failed(sm, smp, error)) {
-		sm_port_of(port)->pkeys_known = false;
-		return;
-	}
+	sm_sweep_failed(sm, smp, error);
 }
 
 static bool send_block(struct sm *sm, struct subnet_port *port, const struct table *t,
@@ -131,7 +126,9 @@ static bool set_port(struct sm *sm, struct subnet_port *port)
 		if (memcmp(as.keys + b * PKEYS_BLOCK, port->pkeys + b * PKEYS_BLOCK,
 			   PKEYS_BLOCK * sizeof(as.keys[0])) != 0)
 			sent |= send_block(sm, port, &as, b);
+	/* The sweep may end before the answer is here; the next one reads what came of it. */
 	if (sent) {
+		sm_port_of(port)->pkeys_known = false;
 		memcpy(port->pkeys, as.keys, sizeof(port->pkeys));
 		port->pkey_count = (uint16_t)as.count;
 	}
