@@ -104,20 +104,28 @@ static void fault(void)
 				  .delay_ns = sim_below(5000) * TIMER_MS,
 				  .status = statuses[sim_below(4)] };
 
-	if (!sim.profile.faults || !sim.server)
+	if (!sim.profile.faults)
 		return;
-	sim_trace("fault %d, %u times", fault.kind, (unsigned int)fault.count);
-	sa_server_set_fault(sim.server, &fault);
+	for (unsigned int i = 0; i < SIM_MANAGERS_MAX; i++) {
+		if (!sim.managers[i].sm)
+			continue;
+		sim_trace("fault %d, %u times", fault.kind, (unsigned int)fault.count);
+		sa_server_set_fault(sim.managers[i].server, &fault);
+	}
 }
 
 static void restart(void)
 {
+	struct sim_manager *m = sim.managers;
+
 	if (!sim.profile.restarts || sim_chance(60))
 		return;
-	if (sim.sm)
-		sim_sm_stop();
+	if (sim.profile.managers > 1)
+		m += sim_below(sim.profile.managers);
+	if (m->sm)
+		sim_manager_stop(m);
 	else
-		sim_sm_start();
+		sim_manager_start(m);
 	sim.restarts++;
 }
 
@@ -154,24 +162,39 @@ static void kill_host(void)
 	sim_host_stop(host);
 }
 
-static const struct {
+static void repartition(void)
+{
+	if (sim.profile.repartitions)
+		sim_partitions_change();
+}
+
+/* -- one of them ------------------------------------------------------------------------ */
+
+struct action {
 	void (*fn)(void);
 	unsigned int weight;
-} actions[] = {
+};
+static const struct action joins[] = {
 	{ member, 40 }, { leaver, 25 },   { id, 10 },          { cable, 6 },
 	{ flap, 3 },    { power, 3 },     { noise, 5 },        { fault, 5 },
-	{ restart, 4 }, { kill_host, 2 }, { kill_program, 2 },
+	{ restart, 4 }, { kill_host, 2 }, { kill_program, 2 }, { NULL, 0 },
+};
+static const struct action subnet[] = {
+	{ member, 40 },     { leaver, 25 },   { id, 6 },           { cable, 6 },
+	{ flap, 3 },        { power, 3 },     { noise, 4 },        { fault, 4 },
+	{ restart, 5 },     { kill_host, 2 }, { kill_program, 2 }, { repartition, 4 },
+	{ sim_shower, 20 }, { NULL, 0 },
 };
 
 void sim_act(void)
 {
+	const struct action *actions = sim.wide ? subnet : joins, *a;
 	unsigned int sum = 0, n;
-	size_t i = 0;
 
-	for (i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
-		sum += actions[i].weight;
+	for (a = actions; a->fn; a++)
+		sum += a->weight;
 	n = sim_below(sum);
-	for (i = 0; n >= actions[i].weight; i++)
-		n -= actions[i].weight;
-	actions[i].fn();
+	for (a = actions; n >= a->weight; a++)
+		n -= a->weight;
+	a->fn();
 }

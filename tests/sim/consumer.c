@@ -96,9 +96,12 @@ static void check_call(const struct sim_member *m, int status,
 
 static bool is_worth_another_try(const struct sim_member *m, int status)
 {
-	/* Only a full member makes a group that is not there. */
+	/* Only a full member makes a group that is not there; and some are refused for
+	 * good. */
 	if (status == -EINVAL)
-		return (m->wish.join_state & SIM_FULL) && !sim.profile.contradictions;
+		return (m->wish.join_state & SIM_FULL) && !sim.profile.contradictions &&
+		       !sim.profile.is_lame && !sim.profile.is_small &&
+		       sim_membership(m->host, be16toh(m->wish.pkey));
 	return true;
 }
 
@@ -237,7 +240,7 @@ static void contradict(struct sim_member *m)
 void sim_member_join(struct sim_member *m, struct sim_host *host, unsigned int group)
 {
 	struct ib_sa_mcmember_rec wish = { .qkey = htobe32(0x1000 + group),
-					   .pkey = htobe16(0xffff),
+					   .pkey = htobe16(sim_pkey_of_group(group)),
 					   .join_state = some_states() };
 
 	if (group)

@@ -73,6 +73,8 @@ static void receive(void *arg, const struct ib_packet *packet)
 	struct ib_mad_counters before, after;
 	struct sim_host *host = arg;
 
+	if (sim_manager_takes(host, packet))
+		return;
 	/* First, for the layers may ask something else before they return. */
 	sim_ledger_heard(host, packet->payload);
 	ib_mad_counters(host->mad, &before);
@@ -214,6 +216,7 @@ void sim_host_start(struct sim_host *host)
 void sim_host_remove_device(struct sim_host *host)
 {
 	sim_trace("host %u: its device goes", host->number);
+	sim_managers_host_stops(host);
 	fabric_port_attach(host->port, NULL, NULL);
 	sim_ledger_struck(host);
 	ib_remove_device(&host->ib);
@@ -222,6 +225,7 @@ void sim_host_remove_device(struct sim_host *host)
 void sim_host_stop(struct sim_host *host)
 {
 	sim_trace("host %u stops", host->number);
+	sim_managers_host_stops(host);
 	if (host->with_ip) {
 		cma_destroy(host->cma);
 		timer_disarm(&host->cma_runs);

@@ -50,8 +50,9 @@ void sim_ledger_host_stopped(struct sim_host *host)
 	}
 }
 
-void sim_ledger_sm_stopped(void)
+void sim_ledger_sa_is_new(void)
 {
+	sim_model_forget();
 	for (unsigned int n = 0; n < sim.host_count; n++) {
 		list_for_each(l, &sim.hosts[n].pairs) {
 			struct sim_pair *pair = container_of(l, struct sim_pair, link);
@@ -138,6 +139,7 @@ void sim_ledger_dropped(void)
 	drop.pair->last_arrived = drop.before.last_arrived;
 	drop.pair->ghost = drop.before.ghost;
 	drop.pair->missing = drop.before.missing;
+	memcpy(drop.pair->open, drop.before.open, sizeof(drop.before.open));
 }
 
 void sim_ledger_arrived(const uint8_t *mad)
@@ -155,6 +157,8 @@ void sim_ledger_arrived(const uint8_t *mad)
 	pair = sim_pair(host, &c.rec.mgid);
 	drop.pair = pair;
 	drop.before = *pair;
+	sim_model_arrived(pair, c.header.tid, c.header.method == MAD_METHOD_DELETE,
+			  c.rec.join_state);
 	pair->last_arrived = c.header.tid;
 	if (pair->live_tid == c.header.tid)
 		return;
@@ -187,10 +191,13 @@ void sim_ledger_answered(const uint8_t *mad)
 	if (!look(mad, &c))
 		return;
 	host = sim_host_by_gid(&c.rec.port_gid);
-	sim_trace("the SA answers host %d: %s, states %x, status %#x",
-		  host ? (int)host->number : -1, sim_mgid(&c.rec.mgid), c.rec.join_state,
-		  c.header.status);
-	if (host && !c.header.status)
+	sim_trace("the SA answers host %d: %s, MLID %x, states %x, status %#x",
+		  host ? (int)host->number : -1, sim_mgid(&c.rec.mgid), c.rec.mlid,
+		  c.rec.join_state, c.header.status);
+	if (!host)
+		return;
+	sim_model_answered(sim_pair(host, &c.rec.mgid), &c.header, &c.rec);
+	if (!c.header.status)
 		note_answer(sim_pair(host, &c.rec.mgid), &c,
 			    pair_of_request(host, c.header.tid));
 }
@@ -220,9 +227,12 @@ void sim_ledger_heard(struct sim_host *host, const uint8_t *mad)
 	struct change c;
 
 	undo.asked = undo.named = NULL;
-	if (!look(mad, &c))
+	/* Requests come to a host whose SM has died. */
+	if (!look(mad, &c) || !(c.header.method & MAD_METHOD_RESPONSE))
 		return;
 	undo.asked = pair_of_request(host, c.header.tid);
+	sim_trace("host %u hears %llx%s", host->number, (unsigned long long)c.header.tid,
+		  undo.asked ? "" : ", unasked");
 	undo.named = sim_pair(host, &c.rec.mgid);
 	undo.named_before = *undo.named;
 	if (undo.asked)

@@ -5,11 +5,16 @@
  * the hosts join and leave at random while links, switches, requests and the SM fail at
  * random; then trouble ends, and what everybody believes is compared.
  *
- *   world.c      the subnet, its manager, time, and what is printed
+ *   run.c        seeds, one after the other
+ *   world.c      the subnet, time, and what is printed
+ *   shapes.c     topologies at random
+ *   partitions.c who has which P_Key
+ *   manager.c    subnet managers with their SAs, and what reaches them
  *   host.c       an adapter's port as an IB device, and what the host runs on it
  *   consumer.c   who joins, as the SA client's header has it, and judges each callback
  *   cm_user.c    who joins by rdma_cm
  *   ledger.c     what each host was told, and where it may be wrong by the rules
+ *   model.c      who may hear what, by the SA's answers alone; datagrams while it lasts
  *   verdict.c    all is quiet: does it agree?
  *   actions.c    what happens
  */
@@ -28,13 +33,16 @@
 #include "fabric/sm/sm.h"
 #include "harness/harness.h"
 
-#define SIM_HOSTS_MAX   40u
-#define SIM_MEMBERS_MAX 96u
-#define SIM_IDS_MAX     24u
-#define SIM_GROUPS      6u /* named 1 .. 6; 0 is of the SA's choice */
-#define SIM_FULL        (SA_JOIN_FULL | SA_JOIN_SEND_ONLY_FULL)
-#define SIM_RECEIVES    (SA_JOIN_FULL | SA_JOIN_NON)
-#define SECOND          (1000 * TIMER_MS)
+#define SIM_HOSTS_MAX      40u
+#define SIM_MEMBERS_MAX    96u
+#define SIM_IDS_MAX        24u
+#define SIM_GROUPS         6u /* named 1 .. 6; 0 is of the SA's choice */
+#define SIM_MANAGERS_MAX   3u
+#define SIM_PARTITIONS_MAX 3u
+#define SIM_OPEN_MAX       6u
+#define SIM_FULL           (SA_JOIN_FULL | SA_JOIN_SEND_ONLY_FULL)
+#define SIM_RECEIVES       (SA_JOIN_FULL | SA_JOIN_NON)
+#define SECOND             (1000 * TIMER_MS)
 
 /* -- what a host was told --------------------------------------------------------------- */
 
@@ -52,6 +60,16 @@ struct sim_pair {
 	uint64_t live_tid;     /* of the request under way; 0: none */
 	uint64_t last_arrived; /* at the SA */
 	bool struck;           /* an event came since, and voids the answer */
+	/* By the SA's answers as they leave it: what it holds, as what MLID; and requests
+	 * that are at work there. */
+	uint8_t held;
+	uint16_t mlid;
+	uint64_t mlids; /* ever, as bits */
+	struct sim_open {
+		uint64_t tid; /* 0: none */
+		bool leaves;
+		uint8_t bits;
+	} open[SIM_OPEN_MAX];
 };
 
 struct sim_host {
@@ -101,11 +119,36 @@ struct sim_id {
 	bool is_answered, is_lost, is_removed;
 };
 
+/* -- the subnet's managers -------------------------------------------------------------- */
+
+struct sim_manager {
+	struct fabric_port *port;
+	struct sim_host *host; /* behind whose adapter; null: a switch's port 0 */
+	struct sa_server *server;
+	struct sm *sm; /* null: it does not run */
+	bool serving;  /* its SA was told to be up */
+};
+
+enum sim_membership {
+	SIM_NO_MEMBER,
+	SIM_LIMITED,
+	SIM_FULL_MEMBER,
+};
+
 /* What a run has in it. */
 struct sim_profile {
 	unsigned int hosts, switches;
-	uint32_t loss, late; /* millionths: a hop's, an SA's datagram's */
+	/* Millionths: of a hop; of an SA's datagrams; of traps. */
+	uint32_t loss, late, twice, deaf;
 	bool links, power, restarts, faults, kills, contradictions, with_ip, callbacks;
+	/* sim.subnet's alone. */
+	unsigned int managers;
+	bool managers_on_hosts;
+	unsigned int partitions; /* 0: all ports are full members of the default one */
+	bool repartitions;
+	bool replaces; /* switches, by others of the same kind */
+	bool is_lame;  /* switches have no multicast table, or a small one */
+	bool is_small; /* there are fewer MLIDs than groups */
 	unsigned int actions;
 	uint64_t pause_ns;
 };
@@ -113,14 +156,14 @@ struct sim_profile {
 struct sim {
 	uint64_t seed;
 	bool trace;
+	bool wide; /* all that sim.subnet has beside sim.joins */
 	struct timer_queue timers;
 	struct random random;
 	struct sim_profile profile;
 	struct topology *topology;
 	struct fabric *fabric;
-	struct fabric_port *sm_port;
-	struct sa_server *server;
-	struct sm *sm;
+	struct sim_manager managers[SIM_MANAGERS_MAX];
+	uint8_t membership[SIM_PARTITIONS_MAX][SIM_HOSTS_MAX]; /* enum sim_membership */
 	struct sim_host hosts[SIM_HOSTS_MAX];
 	unsigned int host_count;
 	struct sim_member members[SIM_MEMBERS_MAX];
@@ -128,9 +171,16 @@ struct sim {
 	bool in_call; /* of the SA client's: no callback may come */
 	bool quiet;   /* trouble is over */
 	/* over all runs, to see that something has happened */
-	uint64_t joined, failed, resets, restarts, ghosts, deliveries, rejoins;
+	uint64_t joined, failed, resets, restarts, ghosts, deliveries, rejoins, showers;
 };
 extern struct sim sim;
+
+/* -- run.c ------------------------------------------------------------------------------ */
+
+/* As the environment says, else so many seeds from 1 on; prints what has happened. */
+void sim_run_seeds(bool wide, uint64_t count);
+/* These alone, unless the environment names others. */
+void sim_run_these(bool wide, const uint64_t *seeds, size_t count);
 
 /* -- world.c ---------------------------------------------------------------------------- */
 
@@ -148,11 +198,36 @@ void sim_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 	} while (0)
 unsigned int sim_below(unsigned int bound);
 bool sim_chance(unsigned int percent);
-void sim_sm_start(void);
-void sim_sm_stop(void);
 /* Every cable, all power, no loss, no fault, and an SM. */
 void sim_end_trouble(void);
 const char *sim_mgid(const union ib_gid *mgid); /* for messages */
+
+/* -- shapes.c --------------------------------------------------------------------------- */
+
+int sim_shape(unsigned int hosts, struct topology **ret);
+
+/* -- partitions.c ----------------------------------------------------------------------- */
+
+void sim_partitions_choose(void);
+/* As SMs are given them; null: none. */
+const struct sm_partition *sim_partitions(unsigned int *ret_count);
+/* The operator changes his mind, and the SMs are told to look. */
+void sim_partitions_change(void);
+/* Of a group's name. */
+uint16_t sim_pkey_of_group(unsigned int group);
+enum sim_membership sim_membership(const struct sim_host *host, uint16_t pkey);
+
+/* -- manager.c -------------------------------------------------------------------------- */
+
+void sim_manager_start(struct sim_manager *m);
+/* As if it were killed. */
+void sim_manager_stop(struct sim_manager *m);
+/* The one that serves, or one of them; null: none does. */
+struct sim_manager *sim_master(void);
+/* What arrives at the host is for an SM there. */
+bool sim_manager_takes(struct sim_host *host, const struct ib_packet *packet);
+void sim_managers_host_stops(const struct sim_host *host);
+void sim_managers_forget_late(void);
 
 /* -- host.c ----------------------------------------------------------------------------- */
 
@@ -181,7 +256,8 @@ void sim_pairs_free(struct sim_host *host);
 void sim_ledger_struck(struct sim_host *host);
 /* Nobody waits for its answers any more. */
 void sim_ledger_host_stopped(struct sim_host *host);
-void sim_ledger_sm_stopped(void);
+/* No SA holds anything that it was told before. */
+void sim_ledger_sa_is_new(void);
 /* A MAD of the SA client leaves; an answer comes. It is said again at once if nobody had
  * waited for that. */
 void sim_ledger_asked(struct sim_host *host, const uint8_t *mad);
@@ -192,6 +268,16 @@ void sim_ledger_unheard(void);
 void sim_ledger_arrived(const uint8_t *mad);
 void sim_ledger_dropped(void);
 void sim_ledger_answered(const uint8_t *mad);
+
+/* -- model.c ---------------------------------------------------------------------------- */
+
+/* As the ledger's: of a change of a membership. */
+void sim_model_arrived(struct sim_pair *pair, uint64_t tid, bool leaves, uint8_t bits);
+void sim_model_answered(struct sim_pair *pair, const struct mad_header *header,
+			const struct sa_mcmember *rec);
+void sim_model_forget(void);
+/* Somebody sends to a group: who is reached? */
+void sim_shower(void);
 
 /* -- verdict.c, actions.c --------------------------------------------------------------- */
 

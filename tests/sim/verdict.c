@@ -73,7 +73,7 @@ static void collect(void)
 		if (m->state == SIM_JOINED && m->wish.join_state)
 			belief_of(m->host, &m->mgid)->members |= m->wish.join_state;
 	}
-	sa_server_each_group(sim.server, NULL, sa_member, NULL);
+	sa_server_each_group(sim_master()->server, NULL, sa_member, NULL);
 }
 
 /* A group that has lost its last full member is gone, and those who are none are not told
@@ -112,7 +112,61 @@ static void judge(const struct belief *b)
 		  sim_mgid(&b->mgid), b->host_states, b->sa_states, pair->missing);
 }
 
+/* -- managers and their partitions ------------------------------------------------------ */
+
+static void judge_managers(void)
+{
+	unsigned int masters = 0;
+
+	for (unsigned int i = 0; i < SIM_MANAGERS_MAX; i++) {
+		const struct sim_manager *m = &sim.managers[i];
+
+		if (!m->sm)
+			continue;
+		masters += m->serving;
+		sim_check(sm_state(m->sm) == (m->serving ? SM_MASTER : SM_STANDBY),
+			  "SM %u is in state %d", i, sm_state(m->sm));
+		sim_check(!m->serving || sm_is_up(m->sm), "SM %u is not done", i);
+	}
+	sim_check(masters == 1, "%u SMs serve", masters);
+}
+
+static void judge_pkeys(const struct sim_host *host)
+{
+	static const uint16_t bits[] = {
+		[SIM_LIMITED] = 0, [SIM_FULL_MEMBER] = IB_PKEY_FULL_MEMBER
+	};
+	struct fabric_port_info info;
+	unsigned int memberships = 0, keys = 0;
+
+	for (unsigned int i = 0; i < SIM_PARTITIONS_MAX; i++)
+		memberships += sim.profile.partitions
+				       ? sim.membership[i][host->number] > 0
+				       : i == 0;
+	fabric_port_info(host->port, &info);
+	for (unsigned int i = 0; i < info.pkey_count; i++) {
+		enum sim_membership m = sim_membership(host, info.pkeys[i]);
+
+		if (!info.pkeys[i])
+			continue;
+		keys++;
+		sim_check(m && (info.pkeys[i] & IB_PKEY_FULL_MEMBER) == bits[m],
+			  "host %u has P_Key %04x", host->number, info.pkeys[i]);
+	}
+	sim_check(keys == memberships, "host %u has %u P_Keys, not %u", host->number,
+		  keys, memberships);
+}
+
 /* -- consumers -------------------------------------------------------------------------- */
+
+static void judge_interface(const struct sim_host *host)
+{
+	struct ipoib_interface interface;
+
+	assert_int_equal(ipoib_find_by_port(host->ipoib, &host->ib, 1, &interface), 0);
+	sim_check(interface.up || sim.profile.is_lame || sim.profile.is_small,
+		  "host %u: its interface is not up", host->number);
+}
 
 static void judge_consumers(void)
 {
@@ -122,6 +176,12 @@ static void judge_consumers(void)
 		sim_check(m->state == SIM_FREE || m->state == SIM_JOINED,
 			  "member %u on host %u is still in state %d", i, m->host->number,
 			  m->state);
+		/* Who asks for no state at all is in without the SA. */
+		sim_check(
+			m->state == SIM_FREE || !m->wish.join_state ||
+				sim_membership(m->host, be16toh(m->multicast->rec.pkey)),
+			"member %u on host %u is not in the group's partition", i,
+			m->host->number);
 	}
 	for (unsigned int i = 0; i < SIM_IDS_MAX; i++) {
 		const struct sim_id *id = &sim.ids[i];
@@ -131,14 +191,11 @@ static void judge_consumers(void)
 	}
 	for (unsigned int n = 0; n < sim.host_count; n++) {
 		struct sim_host *host = &sim.hosts[n];
-		struct ipoib_interface interface;
 
 		sim_check(host->active, "host %u: its port is not active", n);
-		if (!host->with_ip)
-			continue;
-		assert_int_equal(
-			ipoib_find_by_port(host->ipoib, &host->ib, 1, &interface), 0);
-		sim_check(interface.up, "host %u: its interface is not up", n);
+		judge_pkeys(host);
+		if (host->with_ip)
+			judge_interface(host);
 	}
 }
 
@@ -147,6 +204,7 @@ static void judge_consumers(void)
 struct walk {
 	const struct sa_group_view *group;
 	uint8_t reached[SIM_HOSTS_MAX], expected[SIM_HOSTS_MAX];
+	bool is_member[SIM_HOSTS_MAX];
 };
 
 static void reach(void *arg, struct fabric_port *port)
@@ -162,29 +220,40 @@ static void expect(void *arg, const struct sa_group_view *group,
 		   const struct sa_member_view *member)
 {
 	struct walk *w = arg;
+	unsigned int n = sim_host_by_gid(&member->port_gid)->number;
 
-	if (gid_equal(group->rec.mgid.raw, w->group->rec.mgid.raw))
-		w->expected[sim_host_by_gid(&member->port_gid)->number] =
-			!!(member->join_state & SIM_RECEIVES);
+	if (!gid_equal(group->rec.mgid.raw, w->group->rec.mgid.raw))
+		return;
+	w->is_member[n] = true;
+	w->expected[n] = !!(member->join_state & SIM_RECEIVES);
 }
 
-static void judge_delivery(void *arg, const struct sa_group_view *group,
-			   const struct sa_member_view *member)
+/* From a member's port exactly the others are reached that receive; from any other, at
+ * most they. */
+static void judge_sender(const struct sa_group_view *group, const struct sim_host *from,
+			 bool is_member, struct walk *w)
 {
-	const struct sim_host *from = sim_host_by_gid(&member->port_gid);
-	struct walk w = { .group = group };
-
-	sa_server_each_group(sim.server, NULL, expect, &w);
-	w.expected[from->number] = 0;
-	fabric_walk_multicast(from->port, group->rec.mlid, 0xffff, reach, &w);
+	memset(w->reached, 0, sizeof(w->reached));
+	fabric_walk_multicast(from->port, group->rec.mlid, 0xffff, reach, w);
 	for (unsigned int n = 0; n < sim.host_count; n++) {
+		unsigned int most = n == from->number ? 0 : w->expected[n];
+
 		sim_check(
-			w.reached[n] == w.expected[n],
+			is_member ? w->reached[n] == most : w->reached[n] <= most,
 			"%s, MLID %x: from host %u, host %u is reached %u times, not %u",
 			sim_mgid(&group->rec.mgid), group->rec.mlid, from->number, n,
-			w.reached[n], w.expected[n]);
-		sim.deliveries += w.reached[n];
+			w->reached[n], most);
+		sim.deliveries += w->reached[n];
 	}
+}
+
+static void judge_delivery(void *arg, const struct sa_group_view *group)
+{
+	struct walk w = { .group = group };
+
+	sa_server_each_group(sim_master()->server, NULL, expect, &w);
+	for (unsigned int n = 0; n < sim.host_count; n++)
+		judge_sender(group, &sim.hosts[n], w.is_member[n], &w);
 }
 
 #define MLIDS_LOOKED_AT 64u
@@ -203,13 +272,28 @@ static void judge_unused(void)
 	bool used[MLIDS_LOOKED_AT] = { false };
 	struct walk w = { 0 };
 
-	sa_server_each_group(sim.server, note_mlid, NULL, used);
+	sa_server_each_group(sim_master()->server, note_mlid, NULL, used);
 	for (unsigned int i = 0; i < MLIDS_LOOKED_AT; i++)
 		for (unsigned int n = 0; n < sim.host_count && !used[i]; n++)
 			fabric_walk_multicast(sim.hosts[n].port, (uint16_t)(0xc000 + i),
 					      0xffff, reach, &w);
 	for (unsigned int n = 0; n < sim.host_count; n++)
 		sim_check(!w.reached[n], "host %u is reached where no group is", n);
+}
+
+/* Every port from every other, by a LID that is its own alone. */
+static void judge_unicast(void)
+{
+	for (unsigned int n = 0; n < sim.host_count; n++) {
+		struct fabric_port_info to;
+
+		fabric_port_info(sim.hosts[n].port, &to);
+		for (unsigned int i = 0; i < sim.host_count; i++)
+			sim_check(fabric_walk_unicast(sim.hosts[i].port, to.info.lid,
+						      0xffff) == sim.hosts[n].port,
+				  "host %u does not reach host %u at LID %u", i, n,
+				  to.info.lid);
+	}
 }
 
 /* -- counters --------------------------------------------------------------------------- */
@@ -219,7 +303,7 @@ static void judge_counters(void)
 	struct fabric_counters f;
 	struct sa_counters c;
 
-	sa_server_counters(sim.server, &c);
+	sa_server_counters(sim_master()->server, &c);
 	sim_check(c.requests == c.answers + c.refused + c.dropped_fault + c.dropped_key +
 					c.dropped_unknown + c.dropped_stranger +
 					c.dropped_repeated + c.dropped_full,
@@ -233,13 +317,15 @@ static void judge_counters(void)
 void sim_verdict(void)
 {
 	sim_trace("verdict");
+	judge_managers();
 	judge_consumers();
 	collect();
 	list_for_each(l, &beliefs)
 		judge(container_of(l, struct belief, link));
 	forget_beliefs();
-	sa_server_each_group(sim.server, NULL, judge_delivery, NULL);
+	sa_server_each_group(sim_master()->server, judge_delivery, NULL, NULL);
 	judge_unused();
+	judge_unicast();
 	judge_counters();
 }
 
@@ -251,5 +337,5 @@ static void no_member(void *arg, const struct sa_group_view *group,
 
 void sim_verdict_empty(void)
 {
-	sa_server_each_group(sim.server, NULL, no_member, NULL);
+	sa_server_each_group(sim_master()->server, NULL, no_member, NULL);
 }

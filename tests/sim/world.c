@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The subnet: a random topology, the SM with its SA behind a switch's port 0, time.
+ * The subnet: a random topology, what a run has in it, time.
  */
 #include "sim.h"
 
@@ -73,163 +73,6 @@ void sim_run(uint64_t ns)
 	timer_queue_run(&sim.timers, end);
 }
 
-/* -- the SM and its SA ------------------------------------------------------------------ */
-
-static bool is_sa(const struct ib_packet *packet)
-{
-	struct mad_header header;
-
-	if (packet->dest_qp != IB_QP_GSI)
-		return false;
-	mad_header_get(packet->payload, &header);
-	return header.mgmt_class == MAD_CLASS_SUBN_ADM;
-}
-
-static void set_issm(void *arg, bool issm)
-{
-	fabric_port_set_issm(sim.sm_port, issm);
-}
-
-static uint64_t dropped(void)
-{
-	struct sa_counters c;
-
-	sa_server_counters(sim.server, &c);
-	return c.dropped_fault + c.dropped_repeated + c.dropped_full + c.dropped_down +
-	       c.dropped_stranger;
-}
-
-static void hand_to_sm(const struct ib_packet *packet)
-{
-	uint64_t before;
-
-	if (!sim.sm)
-		return;
-	if (!is_sa(packet)) {
-		sm_receive(sim.sm, packet);
-		return;
-	}
-	sim_ledger_arrived(packet->payload);
-	before = dropped();
-	sm_receive(sim.sm, packet);
-	if (dropped() > before)
-		sim_ledger_dropped();
-}
-
-/*
- * A request or answer that takes its time, past others and past its own repetition. The
- * SM's own datagrams must not: they stay in order on their way, and a table that is written
- * late would remain so.
- */
-struct late {
-	struct list link;
-	struct timer timer;
-	struct ib_packet packet;
-	bool is_answer;
-	uint8_t mad[MAD_BYTES];
-};
-static struct list all_late = LIST_INIT(all_late);
-
-static void late_arrives(struct timer *timer)
-{
-	struct late *late = container_of(timer, struct late, timer);
-
-	if (late->is_answer)
-		fabric_port_send(sim.sm_port, &late->packet);
-	else
-		hand_to_sm(&late->packet);
-	list_remove(&late->link);
-	free(late);
-}
-
-static bool is_late(const struct ib_packet *packet)
-{
-	return sim.profile.late && !sim.quiet && is_sa(packet) &&
-	       random_chance(&sim.random, sim.profile.late);
-}
-
-static void hold_back(const struct ib_packet *packet, bool is_answer)
-{
-	struct late *late = malloc(sizeof(*late));
-
-	assert_non_null(late);
-	late->is_answer = is_answer;
-	late->packet = *packet;
-	memcpy(late->mad, packet->payload, MAD_BYTES);
-	late->packet.payload = late->mad;
-	timer_init(&late->timer, &sim.timers, late_arrives);
-	timer_arm(&late->timer, sim_below(2000) * TIMER_MS);
-	list_append(&all_late, &late->link);
-}
-
-static void drop_late(void)
-{
-	list_for_each_safe(l, &all_late) {
-		struct late *late = container_of(l, struct late, link);
-
-		timer_disarm(&late->timer);
-		free(late);
-	}
-	list_init(&all_late);
-}
-
-static void sm_port_receive(void *arg, const struct ib_packet *packet)
-{
-	if (is_late(packet))
-		hold_back(packet, false);
-	else
-		hand_to_sm(packet);
-}
-
-static int sm_send(void *arg, const struct ib_packet *packet)
-{
-	if (is_sa(packet))
-		sim_ledger_answered(packet->payload);
-	if (!is_late(packet))
-		return fabric_port_send(sim.sm_port, packet);
-	hold_back(packet, true);
-	return 0;
-}
-
-static void sm_port_changed(void *arg, unsigned int changes)
-{
-}
-
-void sim_sm_start(void)
-{
-	static const struct sm_port_ops port = { .send = sm_send, .set_issm = set_issm };
-	static const struct fabric_port_ops ops = { .receive = sm_port_receive,
-						    .changed = sm_port_changed };
-	struct sa_server_config server = { .timers = &sim.timers, .random = &sim.random };
-	struct sm_config config = { .timers = &sim.timers,
-				    .random = &sim.random,
-				    .port = &port,
-				    .client = &sa_server_sm_ops };
-	struct fabric_port_info info;
-
-	sim.sm_port = fabric_switch_port(sim.fabric, sim_below(sim.profile.switches));
-	fabric_port_info(sim.sm_port, &info);
-	sim_trace("an SM starts on %s", info.node);
-	assert_int_equal(sa_server_create(&server, &sim.server), 0);
-	config.port_guid = info.port_guid;
-	config.client_arg = sim.server;
-	fabric_port_attach(sim.sm_port, &ops, NULL);
-	assert_int_equal(sm_create(&config, &sim.sm), 0);
-	sa_server_set_sm(sim.server, sim.sm);
-}
-
-void sim_sm_stop(void)
-{
-	sim_trace("the SM dies");
-	sm_destroy(sim.sm);
-	sa_server_destroy(sim.server);
-	sim.sm = NULL;
-	sim.server = NULL;
-	fabric_port_attach(sim.sm_port, NULL, NULL);
-	fabric_port_set_issm(sim.sm_port, false);
-	sim_ledger_sm_stopped();
-}
-
 /* -- what can be in a run --------------------------------------------------------------- */
 
 static unsigned int one_of(const unsigned int *choices, unsigned int count)
@@ -266,6 +109,7 @@ static void choose_profile(void)
 	static const unsigned int pauses_ms[] = { 1, 10, 100, 1000 };
 	struct sim_profile *p = &sim.profile;
 
+	p->managers = 1;
 	p->loss = one_of(losses, 7);
 	p->late = sim_chance(30) ? 1 + sim_below(200000) : 0;
 	p->links = sim_chance(50);
@@ -278,6 +122,26 @@ static void choose_profile(void)
 	p->callbacks = sim_chance(50);
 	p->actions = 20 + sim_below(sim_chance(20) ? 1000 : 150);
 	p->pause_ns = one_of(pauses_ms, 4) * TIMER_MS;
+}
+
+/* Drawn after all that sim.joins has, whose seeds mean what they meant. */
+static void choose_more(void)
+{
+	static const unsigned int managers[] = { 1, 1, 1, 2, 2, 3 };
+	struct sim_profile *p = &sim.profile;
+
+	if (sim_chance(25)) { /* calm */
+		p->loss = 0;
+		p->links = p->power = p->restarts = p->faults = false;
+	} else {
+		p->managers = one_of(managers, 6);
+		p->deaf = sim_chance(20) ? 100000 + sim_below(900001) : 0;
+		p->repartitions = sim_chance(50);
+		p->replaces = sim_chance(15);
+	}
+	p->twice = sim_chance(30) ? 1 + sim_below(200000) : 0;
+	p->managers_on_hosts = sim_chance(50);
+	sim_partitions_choose();
 }
 
 static void count_nodes(void)
@@ -297,6 +161,14 @@ static void trace_profile(void)
 {
 	const struct sim_profile *p = &sim.profile;
 
+	if (sim.wide)
+		sim_trace("%u managers%s, %u partitions%s; twice %u, deaf %u millionths"
+			  "%s%s%s",
+			  p->managers, p->managers_on_hosts ? ", some on hosts" : "",
+			  p->partitions, p->repartitions ? ", changing" : "", p->twice,
+			  p->deaf, p->replaces ? ", replaced switches" : "",
+			  p->is_lame ? ", lame switches" : "",
+			  p->is_small ? ", few MLIDs" : "");
 	sim_trace(
 		"seed %llu: %u hosts, %u switches; loss %u, late %u millionths%s%s%s%s%s"
 		"%s%s%s",
@@ -316,9 +188,16 @@ void sim_begin(uint64_t seed)
 	sim.quiet = false;
 	timer_queue_init(&sim.timers, 1000, NULL, NULL);
 	random_seed(&sim.random, seed);
-	assert_int_equal(choose_topology(), 0);
+	memset(&sim.profile, 0, sizeof(sim.profile));
+	memset(sim.managers, 0, sizeof(sim.managers));
+	assert_int_equal(sim.wide && sim_chance(50)
+				 ? sim_shape(2 + sim_below(15), &sim.topology)
+				 : choose_topology(),
+			 0);
 	choose_profile();
 	count_nodes();
+	if (sim.wide)
+		choose_more();
 	trace_profile();
 	config.topology = sim.topology;
 	/* Also slow ones, so that something changes while a sweep is under way. */
@@ -336,7 +215,8 @@ void sim_begin(uint64_t seed)
 		list_init(&host->pairs);
 		sim_host_start(host);
 	}
-	sim_sm_start();
+	for (unsigned int i = 0; i < sim.profile.managers; i++)
+		sim_manager_start(&sim.managers[i]);
 }
 
 void sim_end(void)
@@ -347,9 +227,10 @@ void sim_end(void)
 			sim_host_stop(&sim.hosts[n]);
 		sim_pairs_free(&sim.hosts[n]);
 	}
-	if (sim.sm)
-		sim_sm_stop();
-	drop_late();
+	for (unsigned int i = 0; i < SIM_MANAGERS_MAX; i++)
+		if (sim.managers[i].sm)
+			sim_manager_stop(&sim.managers[i]);
+	sim_managers_forget_late();
 	fabric_destroy(sim.fabric);
 	topology_destroy(sim.topology);
 	sim_check(timer_queue_next(&sim.timers) == UINT64_MAX,
@@ -370,8 +251,14 @@ void sim_end_trouble(void)
 	for (unsigned int n = 0; n < sim.host_count; n++)
 		if (!sim.hosts[n].alive)
 			sim_host_start(&sim.hosts[n]);
-	if (!sim.sm)
-		sim_sm_start();
-	sa_server_set_fault(sim.server, &(struct sa_fault){ .kind = SA_FAULT_NONE });
+	for (unsigned int i = 0; i < sim.profile.managers; i++) {
+		struct sim_manager *m = &sim.managers[i];
+
+		if (!m->sm)
+			sim_manager_start(m);
+		if (m->sm)
+			sa_server_set_fault(m->server,
+					    &(struct sa_fault){ .kind = SA_FAULT_NONE });
+	}
 	sim.quiet = true;
 }
