@@ -110,8 +110,8 @@ static uint8_t assigned_scope(const struct change *c)
 	return c->mask & SA_MCM_SCOPE ? c->rec.scope : 2;
 }
 
-/* What the mask does not name is no part of the group (step 14). MLIDs are a wish with or
- * without their component: 1.9. */
+/* What the mask does not name is no part of the group (step 14), but for the scope, which
+ * answers repeat (step 20). MLIDs are a wish with or without their component: 1.9. */
 static void template_of(const struct change *c, struct sa_mcmember *rec)
 {
 	*rec = c->rec;
@@ -119,8 +119,6 @@ static void template_of(const struct change *c, struct sa_mcmember *rec)
 		rec->lifetime = 0;
 	if (!(c->mask & SA_MCM_HOP_LIMIT))
 		rec->hop_limit = 0;
-	if (!(c->mask & SA_MCM_SCOPE))
-		rec->scope = 0;
 }
 
 static int create(struct change *c)

@@ -153,6 +153,7 @@ static void mgids(void **state)
 		{ 13, "H2 set create mgid=ff15:a01b::5 js=1", 0, NULL },
 		{ 14, "H2 set create mgid=:: js=1", 0, "scope=0" },
 		{ 14, "H2 set create mgid=:: js=1 scope=5", 0, "scope=5" },
+		{ 14, "H2 set create mgid=:: js=1 ~scope=2", 0, "scope=2" },
 		{ 15, "H2 set join mgid=:: js=1", INSUFF, NULL },
 		{ 16, "H2 set create mgid=ff12:401b:ffff::5 js=1", INVALID, NULL },
 		{ 16, "H2 set create mgid=ff12:401b:ffff::5 js=1 qkey=b1b", 0, NULL },
