@@ -19,6 +19,8 @@
 struct sm;
 struct subnet;
 struct subnet_node;
+struct subnet_port;
+struct sm_smp;
 
 /* The port that it speaks from. */
 struct sm_port_ops {
@@ -123,6 +125,24 @@ int sm_send_gsi(struct sm *sm, const struct ib_packet *packet);
 const uint8_t *sm_lft_block(const struct subnet_node *node, unsigned int block);
 const uint16_t *sm_mft_block(const struct subnet_node *node, unsigned int block,
 			     unsigned int position);
+
+/*
+ * An attribute of a port's node that the SM keeps no copy of is asked for, or set (`data`
+ * not null): by SMPs like those of sweeps, which go first. The question is the asker's and
+ * is answered once, from what arrives or from timers: 0 with SMP_DATA_BYTES of data;
+ * -ETIMEDOUT; -EREMOTEIO (a status); -ECANCELED (the node has gone, and may be asked
+ * nothing from in there). Not answered: when it is dropped, or the SM destroyed; either
+ * side may go first.
+ */
+struct sm_question {
+	struct sm_smp *smp; /* null: nothing is under way */
+	void (*answered)(struct sm_question *q, int error, const uint8_t *data);
+};
+/* -ENOMEM. */
+int sm_ask(struct sm *sm, struct sm_question *q, const struct subnet_port *port,
+	   uint16_t attr, uint32_t mod, const uint8_t *data);
+void sm_question_drop(struct sm_question *q);
+
 /* As SMInfo shows it. */
 void sm_own_info(const struct sm *sm, struct smp_sm_info *ret);
 

@@ -5,6 +5,7 @@
  *   sm.c         the object, what arrives at the port, the calls of sm.h
  *   subnet.c     the database: nodes, ports, look-ups
  *   smp.c        requests: a bounded number on the wire, retries, timeouts
+ *   ask.c        requests of the SA
  *   sweep.c      the phases of a sweep, one after the other; when the next is due
  *   discovery.c  phase: walk the subnet
  *   commit.c     phase: make what was found the subnet, tell what is gone
@@ -115,6 +116,7 @@ enum sm_kind {
 	SM_KIND_SWEEP,
 	SM_KIND_MCAST,
 	SM_KIND_ELECTION,
+	SM_KIND_ASK,
 	SM_KINDS,
 };
 
@@ -137,6 +139,7 @@ struct sm_smp {
 	unsigned int tries;
 	sm_smp_fn done;
 	void *arg;
+	struct sm_question *question; /* of SM_KIND_ASK */
 	uint8_t data[SMP_DATA_BYTES];
 };
 
@@ -363,6 +366,8 @@ struct sm_smp *sm_smp_new(struct sm *sm, enum sm_kind kind, struct subnet_port *
 void sm_smp_queue(struct sm_smp *smp);
 /* Without a word to their owners. */
 void sm_smp_drop(struct sm *sm, enum sm_kind kind);
+/* That one alone, as if it had not been asked. */
+void sm_smp_forget(struct sm_smp *smp);
 /* `done` is called with -ECANCELED. */
 void sm_smp_cancel_node(struct sm *sm, const struct subnet_node *node);
 void sm_smp_answered(struct sm *sm, const struct mad_header *h, const uint8_t *mad);

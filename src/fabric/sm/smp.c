@@ -144,9 +144,9 @@ static void transmit(struct sm *sm, struct sm_smp *smp)
 
 static struct sm_smp *next_queued(struct sm *sm)
 {
-	/* A join waits for one, an election for the other. */
+	/* A join waits for one, an election for the other; a record can wait. */
 	static const enum sm_kind order[] = { SM_KIND_ELECTION, SM_KIND_MCAST,
-					      SM_KIND_SWEEP };
+					      SM_KIND_SWEEP, SM_KIND_ASK };
 
 	for (unsigned int i = 0; i < SM_KINDS; i++) {
 		struct list *queue = &sm->queues[order[i]];
@@ -246,7 +246,17 @@ static void forget(struct sm *sm, struct sm_smp *smp)
 		give_slot(sm, smp);
 	list_remove(&smp->link);
 	sm->outstanding[smp->kind]--;
+	if (smp->question)
+		smp->question->smp = NULL;
 	free(smp);
+}
+
+void sm_smp_forget(struct sm_smp *smp)
+{
+	struct sm *sm = smp->sm;
+
+	forget(sm, smp);
+	pump(sm);
 }
 
 void sm_smp_drop(struct sm *sm, enum sm_kind kind)
