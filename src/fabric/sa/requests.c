@@ -41,6 +41,8 @@ static const struct sa_served attributes[] = {
 	{ .id = SA_LINK_RECORD, .stride = 1, .query = sa_link_query },
 	{ .id = SA_GUID_INFO_RECORD, .stride = 9, .query = sa_guid_query },
 	{ .id = SA_PKEY_TABLE_RECORD, .stride = 9, .query = sa_pkey_query },
+	{ .id = SA_SL_TO_VL_RECORD, .stride = 2, .query = sa_sl_to_vl_query },
+	{ .id = SA_VL_ARB_RECORD, .stride = 9, .query = sa_vl_arb_query },
 };
 
 static const struct sa_served *attribute_find(uint16_t id)
@@ -109,6 +111,7 @@ static void request_destroy(struct hash_node *node)
 		rmpp_sender_destroy(req->sender);
 		req->server->transfers--;
 	}
+	sa_reading_destroy(req->reading);
 	timer_disarm(&req->timer);
 	list_remove(&req->link);
 	req->server->transfer_bytes -= req->table_room;
@@ -299,24 +302,31 @@ void sa_request_end(struct sa_request *req, uint16_t status)
 /* -- dispatch ------------------------------------------------------------------------ */
 
 /* spec/sa-sm 1.4 */
+static int status_of_records(const struct sa_request *req)
+{
+	if (req->status)
+		return req->status;
+	if (req->mad.method == MAD_METHOD_GET_TABLE || req->records == 1)
+		return 0;
+	return req->records ? SA_TOO_MANY_RECORDS : SA_NO_RECORDS;
+}
+
+void sa_request_end_query(struct sa_request *req, int status)
+{
+	sa_request_end(req, (uint16_t)(status ? status : status_of_records(req)));
+}
+
 static int query(struct sa_request *req)
 {
 	const struct sa_served *attribute = req->attribute;
-	bool table = req->mad.method == MAD_METHOD_GET_TABLE;
 	int status;
 
 	if (!attribute->query)
 		return MAD_STATUS_BAD_ATTRIBUTE;
-	if (table && attribute->bad_table)
+	if (req->mad.method == MAD_METHOD_GET_TABLE && attribute->bad_table)
 		return attribute->bad_table;
 	status = attribute->query(req);
-	if (status)
-		return status;
-	if (req->status)
-		return req->status;
-	if (table || req->records == 1)
-		return 0;
-	return req->records ? SA_TOO_MANY_RECORDS : SA_NO_RECORDS;
+	return status ? status : status_of_records(req);
 }
 
 static int not_served(struct sa_request *req)

@@ -21,6 +21,9 @@
 #define SA_SUBSCRIPTIONS_MAX  65536u
 #define SA_SERVICES_MAX       65536u
 #define SA_REPORTS_MAX        65536u
+#define SA_READINGS_MAX       64u
+/* Records of one reading: every pair of ports of some hundred switches. */
+#define SA_PLACES_MAX         (1u << 18)
 /* Between all and all, in one answer: some milliseconds of work. */
 #define SA_PATHS_MAX          65536u
 
@@ -74,6 +77,7 @@ struct sa_request {
 	uint8_t *table;
 	size_t table_bytes, table_room;
 	struct rmpp_sender *sender;
+	struct sa_reading *reading; /* of its records from ports; null: none */
 	uint8_t bytes[MAD_BYTES];
 	uint8_t answer[SA_DATA_BYTES];
 };
@@ -104,7 +108,10 @@ bool sa_request_add(struct sa_request *req, const uint8_t *record, uint32_t byte
 void sa_request_answer(struct sa_request *req, const uint8_t *record, uint32_t bytes);
 /* Send the answer, now or when a fault on demand says so; the request is freed in time. */
 void sa_request_end(struct sa_request *req, uint16_t status);
+/* The records of a query that waited are all there, or there is a status. */
+void sa_request_end_query(struct sa_request *req, int status);
 void sa_request_free(struct sa_request *req);
+void sa_reading_destroy(struct sa_reading *r);
 void sa_requests_forget(struct sa_server *s);
 int sa_send(struct sa_server *s, const struct sa_address *to,
 	    const uint8_t mad[MAD_BYTES]);
@@ -269,6 +276,8 @@ int sa_link_query(struct sa_request *req);
 int sa_sm_query(struct sa_request *req);
 int sa_pkey_query(struct sa_request *req);
 int sa_guid_query(struct sa_request *req);
+int sa_sl_to_vl_query(struct sa_request *req);
+int sa_vl_arb_query(struct sa_request *req);
 int sa_path_query(struct sa_request *req);
 int sa_service_query(struct sa_request *req);
 int sa_service_set(struct sa_request *req);
@@ -334,7 +343,7 @@ struct sa_server {
 	bool was_up; /* what is in the database is of an earlier time as master */
 
 	struct hash pending; /* requests by source */
-	uint32_t transfers;
+	uint32_t transfers, readings;
 	size_t transfer_bytes;
 
 	struct hash groups, members, member_ports;

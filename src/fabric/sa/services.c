@@ -134,13 +134,30 @@ uint32_t sa_service_lease_left(const struct sa_service_entry *entry)
 	return (uint32_t)((entry->until_ns - now + SECOND_NS - 1) / SECOND_NS);
 }
 
-/* Who set a key must show it again. */
-static bool key_fits(const struct sa_service_entry *entry, const struct sa_service *rec)
+/*
+ * Differs: OpenSM compares no keys here, so anybody ends anybody's service. A service
+ * with a key is its own port's, whose GUID its GID names with whatever prefix, and of
+ * those who show the key.
+ */
+static bool may_change(const struct sa_service_entry *entry,
+		       const struct subnet_port *requester, const struct sa_service *rec)
 {
 	static const uint8_t none[16];
 
 	return memcmp(entry->rec.key, none, sizeof(none)) == 0 ||
-	       memcmp(entry->rec.key, rec->key, sizeof(none)) == 0;
+	       memcmp(entry->rec.key, rec->key, sizeof(none)) == 0 ||
+	       sa_gid_guid(&entry->rec.gid) == subnet_port_guid(requester);
+}
+
+/* Keys are shown to those who show ours. */
+static void answer(struct sa_request *req, const struct sa_service *rec)
+{
+	uint8_t data[SA_SERVICE_BYTES];
+
+	sa_service_put(data, rec);
+	if (!req->trusted)
+		memset(data + KEY_OFFSET, 0, sizeof(rec->key));
+	sa_request_answer(req, data, sizeof(data));
 }
 
 /* The requester is in the service's partition, and so is the port that offers it. */
@@ -165,7 +182,6 @@ int sa_service_set(struct sa_request *req)
 	struct sa_server *s = req->server;
 	struct sa_service_entry *entry;
 	uint64_t mask = req->sa.comp_mask;
-	uint8_t data[SA_SERVICE_BYTES];
 	struct sa_service rec;
 
 	if (!requester)
@@ -180,33 +196,34 @@ int sa_service_set(struct sa_request *req)
 	if (!pkey_is_shared(s, requester, &rec))
 		return SA_REQ_INVALID;
 	entry = find(s, &rec);
-	if (entry && !key_fits(entry, &rec))
+	if (entry && !may_change(entry, requester, &rec))
 		return SA_REQ_INVALID;
 	if (sa_service_keep(s, &rec) < 0)
 		return SA_NO_RESOURCES;
-	sa_service_put(data, &rec);
-	sa_request_answer(req, data, sizeof(data));
+	answer(req, &rec);
 	return 0;
 }
 
 int sa_service_delete(struct sa_request *req)
 {
+	const struct subnet_port *requester = sa_request_port(req);
 	struct sa_service_entry *entry;
-	uint8_t data[SA_SERVICE_BYTES];
 	struct sa_service rec;
 
-	if (!sa_request_port(req))
+	if (!requester)
 		return SA_SILENT;
 	sa_service_get(sa_request_data(req), &rec);
-	if (!(req->sa.comp_mask & COMPONENT_PKEY))
-		rec.pkey = 0;
+	/* Who deletes what he found has it whole, whatever components he names. */
 	entry = find(req->server, &rec);
+	if (!entry && !(req->sa.comp_mask & COMPONENT_PKEY)) {
+		rec.pkey = 0;
+		entry = find(req->server, &rec);
+	}
 	if (!entry)
 		return SA_NO_RECORDS;
-	if (!key_fits(entry, &rec))
+	if (!may_change(entry, requester, &rec))
 		return SA_REQ_INVALID;
-	sa_service_put(data, &entry->rec);
-	sa_request_answer(req, data, sizeof(data));
+	answer(req, &entry->rec);
 	service_destroy(entry);
 	return 0;
 }

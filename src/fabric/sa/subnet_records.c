@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records of what the SM found: nodes, ports, switches, links, P_Key tables, GUIDs, the SM
+ * Records of what the SM found: nodes, ports, switches, links, P_Key tables, the SM
  * (spec/sa-sm 4.1). A requester sees the ports that share a partition with his.
  */
 #include "fabric/sa/server_priv.h"
@@ -375,37 +375,14 @@ static bool visit_pkeys(const struct query *q, const struct subnet_port *port)
 	return true;
 }
 
+/* Who is in which partition is told to those with the key alone, as OpenSM has it. */
 int sa_pkey_query(struct sa_request *req)
 {
 	const struct query q = QUERY(req, pkey_components);
 
+	if (!req->trusted)
+		return SA_REQ_INVALID;
 	return each_port(&q, false, visit_pkeys);
-}
-
-/* -- GUIDInfoRecord ------------------------------------------------------------------ */
-
-static const struct sa_component guid_components[] = {
-	{ 0, 0, 16 }, /* LID */
-	{ 1, 16, 8 }, /* block */
-};
-
-/* Ports have the GUID they were made with and no other. */
-static bool visit_guid(const struct query *q, const struct subnet_port *port)
-{
-	uint8_t data[BLOCK_RECORD_BYTES] = { 0 };
-	uint64_t guid = subnet_port_guid(port);
-
-	put16(data, subnet_port_lid(port));
-	for (unsigned int i = 16; i-- > 8; guid >>= 8)
-		data[i] = (uint8_t)guid;
-	return add(q, data, sizeof(data));
-}
-
-int sa_guid_query(struct sa_request *req)
-{
-	const struct query q = QUERY(req, guid_components);
-
-	return each_port(&q, true, visit_guid);
 }
 
 /* -- SMInfoRecord -------------------------------------------------------------------- */

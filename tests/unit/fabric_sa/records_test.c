@@ -205,10 +205,13 @@ static void switches_pkeys_and_guids(void **state)
 	for (unsigned int i = 1; i < 40; i++)
 		small_host(&w->sm, 3)->pkeys[i] = (uint16_t)(0x8000 + i);
 	small_host(&w->sm, 3)->pkey_count = 40;
-	ask = ask_of(w, "H2 table attr=33", 1);
+	ask = ask_of(w, "H2 get attr=33", 1);
+	ask.data[1] = 3;
+	record(w, &ask, SA_REQ_INVALID, 0);
+	ask = ask_of(w, "H2 table attr=33 key=1", 1);
 	ask.data[1] = 3;
 	assert_int_equal(table_count(w, &ask), 2);
-	ask = ask_of(w, "H2 get attr=33", 3);
+	ask = ask_of(w, "H2 get attr=33 key=1", 3);
 	ask.data[1] = 3;
 	ask.data[3] = 1;
 	data = record(w, &ask, 0, 9);
@@ -245,6 +248,121 @@ static void forwarding_tables(void **state)
 	ask = ask_of(w, "H2 table attr=17", 1 << 3);
 	ask.data[3] = 1;
 	assert_int_equal(table_count(w, &ask), 0);
+}
+
+/* -- tables that are read from the ports when somebody asks ---------------------------- */
+
+static void lanes_of_every_pair_are_read(void **state)
+{
+	struct world *w = *state;
+	struct world_table t;
+	struct world_ask ask;
+	const uint8_t *data;
+
+	/* Six hosts; the switch has six ports and its own. */
+	ask = ask_of(w, "H2 table attr=13", 0);
+	world_table_get(w, &t, &ask);
+	assert_int_equal(t.stride, 16);
+	assert_int_equal(t.count, 7 * 7 + 6);
+	for (unsigned int i = 0; i < 49; i++) {
+		assert_int_equal(t.records[16 * i + 1], SMALL_SWITCH_LID);
+		assert_int_equal(t.records[16 * i + 2], i % 7);
+		assert_int_equal(t.records[16 * i + 3], i / 7);
+		assert_int_equal(t.records[16 * i + 8], SMP_SL_TO_VL);
+		assert_int_equal(t.records[16 * i + 10], i % 7);
+		assert_int_equal(t.records[16 * i + 11], i / 7);
+	}
+	world_table_end(&t);
+	assert_int_equal(w->sm.asked_most, 16);
+	ask = ask_of(w, "H2 get attr=13", 7);
+	ask.data[1] = SMALL_SWITCH_LID;
+	ask.data[2] = 3;
+	ask.data[3] = 5;
+	data = record(w, &ask, 0, 2);
+	assert_int_equal(data[2], 3);
+	assert_int_equal(data[11], 5);
+	ask = ask_of(w, "H2 get attr=13", 0);
+	record(w, &ask, SA_TOO_MANY_RECORDS, 0);
+	ask.data[1] = 77;
+	ask = ask_of(w, "H2 get attr=13", 1);
+	record(w, &ask, SA_NO_RECORDS, 0);
+}
+
+static void arbitration_has_four_blocks_a_port(void **state)
+{
+	struct world *w = *state;
+	struct world_ask ask;
+	const uint8_t *data;
+
+	ask = ask_of(w, "H2 table attr=36", 0);
+	assert_int_equal(table_count(w, &ask), 4 * (7 + 6));
+	ask = ask_of(w, "H2 get attr=36", 7);
+	ask.data[1] = 3;
+	ask.data[2] = 77; /* an adapter's LID is the port */
+	ask.data[3] = 4;
+	data = record(w, &ask, 0, 9);
+	assert_int_equal(data[2], 1);
+	assert_int_equal(data[8], SMP_VL_ARB);
+	assert_int_equal(data[9], 4);
+	assert_int_equal(data[11], 1);
+	ask.data[3] = 5;
+	ask.mad.tid++;
+	record(w, &ask, SA_NO_RECORDS, 0);
+	/* Of ports in sight. */
+	small_host(&w->sm, 3)->pkeys[0] = 0x8001;
+	ask = ask_of(w, "H2 table attr=36", 1);
+	ask.data[1] = 3;
+	assert_int_equal(table_count(w, &ask), 0);
+}
+
+static void what_cannot_be_read_has_no_record(void **state)
+{
+	struct world *w = *state;
+	struct world_ask ask;
+
+	w->sm.ask_error = -ETIMEDOUT;
+	ask = ask_of(w, "H2 get attr=30", 1);
+	ask.data[1] = 3;
+	record(w, &ask, SA_NO_RECORDS, 0);
+	ask = ask_of(w, "H2 table attr=30", 0);
+	assert_int_equal(table_count(w, &ask), 0);
+	/* Nor has a port that goes between. */
+	w->sm.ask_error = 0;
+	w->sm.ask_ns = TIMER_MS;
+	ask = ask_of(w, "H2 get attr=30", 1);
+	ask.data[1] = 3;
+	world_ask_send(w, &ask);
+	small_lose(&w->sm, 3);
+	world_run(w, 2 * TIMER_MS);
+	assert_int_equal(world_answer(w, &ask)->mad.status, SA_NO_RECORDS);
+}
+
+static void a_reading_ends_with_the_master(void **state)
+{
+	struct world *w = *state;
+	struct world_ask ask;
+
+	w->sm.ask_ns = TIMER_MS;
+	ask = ask_of(w, "H2 table attr=13", 0);
+	assert_null(world_do(w, &ask));
+	assert_int_equal(w->sm.asked_now, 16);
+	assert_null(world_do(w, &ask)); /* a repetition asks nothing again */
+	assert_int_equal(w->sm.asked_now, 16);
+	sa_server_sm_ops.down(w->server);
+	assert_int_equal(w->sm.asked_now, 0);
+	sa_server_sm_ops.up(w->server);
+	world_run(w, 5 * TIMER_MS);
+	assert_null(world_answer(w, &ask));
+	/* So many at once are refused. */
+	for (unsigned int i = 0; i < 65; i++) {
+		ask = ask_of(w, "H2 get attr=36", 7);
+		ask.data[1] = 3;
+		ask.data[2] = 1;
+		ask.data[3] = 1;
+		world_ask_send(w, &ask);
+	}
+	world_run(w, 0);
+	assert_int_equal(world_answer(w, &ask)->mad.status, SA_NO_RESOURCES);
 }
 
 /* -- paths --------------------------------------------------------------------------- */
@@ -497,6 +615,17 @@ static void services_have_a_key_and_a_partition(void **state)
 	rec.key[0] = 'x';
 	ask = ask_service(w, "H3 delete attr=31", &rec, 1 | 2 | 4);
 	record(w, &ask, SA_REQ_INVALID, 0);
+	/* The port's own host needs none, and is not shown any. */
+	ask = ask_service(w, "H2 set attr=31", &rec, 1 | 2 | 4);
+	sa_service_get(record(w, &ask, 0, 22), &got);
+	assert_memory_equal(got.key, none, sizeof(none));
+	rec.key[0] = 0;
+	ask = ask_service(w, "H2 delete attr=31", &rec, 1 << 6);
+	record(w, &ask, 0, 22);
+	rec.key[0] = 'y';
+	ask = ask_service(w, "H2 set attr=31", &rec, 1 | 2 | 4);
+	record(w, &ask, 0, 22);
+	rec.key[0] = 'z';
 	ask = ask_service(w, "H3 set attr=31", &rec, 1 | 2 | 4);
 	record(w, &ask, SA_REQ_INVALID, 0);
 	rec.pkey = 0x8001;
@@ -545,6 +674,10 @@ int main(void)
 		RECORDS_TEST(links_are_shown_from_both_ends),
 		RECORDS_TEST(switches_pkeys_and_guids),
 		RECORDS_TEST(forwarding_tables),
+		RECORDS_TEST(lanes_of_every_pair_are_read),
+		RECORDS_TEST(arbitration_has_four_blocks_a_port),
+		RECORDS_TEST(what_cannot_be_read_has_no_record),
+		RECORDS_TEST(a_reading_ends_with_the_master),
 		RECORDS_TEST(a_path_is_as_measured),
 		RECORDS_TEST(a_path_is_as_wide_as_its_narrower_end),
 		RECORDS_TEST(paths_stay_in_partitions),

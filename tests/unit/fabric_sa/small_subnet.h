@@ -7,6 +7,7 @@
 #ifndef FABRIC_SA_SMALL_SUBNET_H
 #define FABRIC_SA_SMALL_SUBNET_H
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,19 @@ struct small_order {
 	struct small_order *next;
 };
 
+/* A question of the SA's, until the pretended port answers it. */
+struct sm_smp {
+	struct timer timer;
+	struct sm *sm;
+	struct sm_question *question;
+	const struct subnet_port *port;
+	uint16_t attr;
+	uint32_t mod;
+	bool set;
+	uint8_t data[SMP_DATA_BYTES];
+	struct sm_smp *next;
+};
+
 struct sm {
 	struct subnet subnet;
 	struct subnet_node nodes[SMALL_HOSTS_MAX + 1]; /* [0] is the switch */
@@ -44,6 +58,13 @@ struct sm {
 	struct sm_mc_member last[8]; /* its first members */
 	unsigned int last_count;
 	struct small_order *open;
+	uint64_t ask_ns; /* what an answer takes */
+	int ask_error;
+	struct sm_smp *asked;
+	unsigned int questions; /* so many were asked, and so many are open at the most */
+	unsigned int asked_now, asked_most;
+	/* Of an adapter's port, block 0. */
+	uint64_t guids[SMALL_HOSTS_MAX + 1][8];
 	void (*sent)(void *arg, const struct ib_packet *packet);
 	void *arg;
 };
@@ -78,6 +99,7 @@ static inline void small_link(struct subnet_port *port, uint16_t lid)
 	port->info.gid_prefix = SMALL_PREFIX;
 	port->info.neighbor_mtu = 4;
 	port->info.mtu_cap = 4;
+	port->info.guid_cap = lid ? 8 : 0;
 	port->info.width_active = 2;
 	port->info.speed_active = 1;
 	port->info.state = SMP_PORT_ACTIVE;
@@ -162,8 +184,23 @@ static inline void small_lose(struct sm *sm, unsigned int host)
 	small_host(sm, host)->seen = false;
 }
 
+static inline void small_smp_free(struct sm_smp *smp)
+{
+	struct sm_smp **p = &smp->sm->asked;
+
+	while (*p != smp)
+		p = &(*p)->next;
+	*p = smp->next;
+	smp->sm->asked_now--;
+	smp->question->smp = NULL;
+	timer_disarm(&smp->timer);
+	free(smp);
+}
+
 static inline void small_subnet_fini(struct sm *sm)
 {
+	while (sm->asked)
+		small_smp_free(sm->asked);
 	while (sm->open) {
 		struct small_order *order = sm->open;
 
@@ -306,6 +343,59 @@ void sm_route_group(struct sm *sm, uint16_t mlid, const struct sm_mc_member *mem
 	sm->last_count = count;
 	for (unsigned int i = 0; i < count && i < 8; i++)
 		sm->last[i] = members[i];
+}
+
+/* GUIDs are kept; other tables show what they were asked for. */
+static inline void small_smp_done(struct timer *timer)
+{
+	struct sm_smp *smp = container_of(timer, struct sm_smp, timer);
+	struct sm *sm = smp->sm;
+	struct sm_question *q = smp->question;
+	uint64_t *guids = sm->guids[(smp->port->info.lid) % (SMALL_HOSTS_MAX + 1)];
+	uint8_t data[SMP_DATA_BYTES] = { (uint8_t)smp->attr, (uint8_t)(smp->mod >> 16),
+					 (uint8_t)(smp->mod >> 8), (uint8_t)smp->mod };
+
+	if (smp->attr == SMP_GUID_INFO) {
+		for (unsigned int i = 0; smp->set && i < 64; i++)
+			guids[i / 8] = guids[i / 8] << 8 | smp->data[i];
+		guids[0] = subnet_port_guid(smp->port);
+		for (unsigned int i = 0; i < 64; i++)
+			data[i] = (uint8_t)(guids[i / 8] >> 8 * (7 - i % 8));
+	}
+	small_smp_free(smp);
+	q->answered(q, sm->ask_error, sm->ask_error ? NULL : data);
+}
+
+int sm_ask(struct sm *sm, struct sm_question *q, const struct subnet_port *port,
+	   uint16_t attr, uint32_t mod, const uint8_t *data)
+{
+	struct sm_smp *smp = calloc(1, sizeof(*smp));
+
+	if (!smp)
+		return -ENOMEM;
+	*smp = (struct sm_smp){ .sm = sm,
+				.question = q,
+				.port = port,
+				.attr = attr,
+				.mod = mod,
+				.set = data,
+				.next = sm->asked };
+	if (data)
+		memcpy(smp->data, data, SMP_DATA_BYTES);
+	timer_init(&smp->timer, sm->timers, small_smp_done);
+	timer_arm(&smp->timer, sm->ask_ns);
+	q->smp = smp;
+	sm->asked = smp;
+	sm->questions++;
+	if (++sm->asked_now > sm->asked_most)
+		sm->asked_most = sm->asked_now;
+	return 0;
+}
+
+void sm_question_drop(struct sm_question *q)
+{
+	if (q->smp)
+		small_smp_free(q->smp);
 }
 
 #endif
