@@ -183,6 +183,16 @@ static void note_answer(struct sim_pair *pair, const struct change *c,
 		pair->missing |= 0xf & (uint8_t)~c->rec.join_state;
 }
 
+/*
+ * Changed nothing: an answer to an earlier copy, which is still to be heard, tells how it
+ * stood before what came between the two.
+ */
+static void note_refusal(struct sim_pair *pair, uint64_t tid)
+{
+	if (drop.pair == pair && pair->last_arrived == tid)
+		pair->last_arrived = drop.before.last_arrived;
+}
+
 void sim_ledger_answered(const uint8_t *mad)
 {
 	struct sim_host *host;
@@ -197,7 +207,9 @@ void sim_ledger_answered(const uint8_t *mad)
 	if (!host)
 		return;
 	sim_model_answered(sim_pair(host, &c.rec.mgid), &c.header, &c.rec);
-	if (!c.header.status)
+	if (c.header.status)
+		note_refusal(sim_pair(host, &c.rec.mgid), c.header.tid);
+	else
 		note_answer(sim_pair(host, &c.rec.mgid), &c,
 			    pair_of_request(host, c.header.tid));
 }
