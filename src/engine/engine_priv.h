@@ -437,7 +437,8 @@ static inline void engine_settle(struct engine *e)
 /* Under rx: clear the bits, raise the flag of `sleeper`, and look once more. True: there
  * is something to do first. */
 bool engine_sleep_prepare(struct engine *e, uint32_t sleeper);
-#define ENGINE_RECHECK_MS 500
+/* A period of the helper; what a sleeper missed is found after two at the most. */
+#define ENGINE_RECHECK_MS 250
 
 /* helper.c */
 int helper_start(struct engine *e);
@@ -469,9 +470,10 @@ void senders_collect(struct engine *e);
 bool sender_has_news(const struct sender *s);
 /* Under rx: one log that we follow and nobody rang for; repairs a lost bit. */
 void senders_visit_silent(struct engine *e);
-/* No lock: all of them, for a sleeper whose time is up. Covers a sender that was stopped
- * between setting its bit and waking us, and doorbells that somebody scribbled on. */
-void senders_recheck(struct engine *e);
+/* No lock: all of them, for those that sleep exactly. Covers a sender that was stopped
+ * between setting its bit and waking us, and doorbells that somebody scribbled on. `turns`
+ * had been run when they fell asleep; null: none since. True: there is something to do. */
+bool senders_recheck(struct engine *e, const uint32_t *turns);
 /* Under rx: its log was empty once more. It may fall silent, or its process be dead: true
  * when it left rx.active. */
 bool sender_idle(struct engine *e, struct sender *s);

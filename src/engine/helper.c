@@ -3,7 +3,8 @@
  * The helper thread: runs the engine for a program that does not. It sleeps until a
  * sender at its gate, or verbcastd, kicks it; and exactly, as a waiter does, while a
  * completion queue is armed and no thread is in engine_wait (a program in poll or epoll).
- * Arming makes its sleep exact without waking it (helper_watch).
+ * Arming makes its sleep exact without waking it (helper_watch). Now and then it
+ * looks at all logs for those that sleep exactly, itself or waiters, whatever the bits say.
  *
  * A kicked helper does not drain behind the back of a program that polls and merely did
  * not get the CPU: what lies in the log costs nobody anything, while draining it into a
@@ -25,28 +26,43 @@ static bool is_exact(const struct engine *e)
 	       !atomic_load_explicit(&e->waiters, memory_order_relaxed);
 }
 
+/* Under rx: nobody needs to be told of a new bit, so nobody shall be woken by one. */
+static void unwatch(struct engine *e)
+{
+	if (!atomic_load_explicit(&e->armed, memory_order_relaxed) &&
+	    !atomic_load_explicit(&e->waiters, memory_order_relaxed))
+		atomic_store_explicit(&e->doorbell->sleeping, 0, memory_order_relaxed);
+}
+
 void helper_watch(struct engine *e)
 {
-	bool wanted;
+	bool wanted, wake = false;
 
 	lock_take(&e->rx_lock);
-	if (is_exact(e) && engine_sleep_prepare(e, SHM_SLEEPER_HELPER))
+	if (is_exact(e) && engine_sleep_prepare(e, SHM_SLEEPER_HELPER)) {
 		rx_turn(e);
+		wake = is_exact(e) && engine_sleep_prepare(e, SHM_SLEEPER_HELPER);
+		unwatch(e);
+	}
 	wanted = e->rx.errands;
 	lock_drop(&e->rx_lock);
 	engine_settle(e);
 	if (unlikely(wanted))
 		senders_map_wanted(e);
+	/* More came than a turn takes, and no event of it yet. */
+	if (unlikely(wake))
+		shm_doorbell_wake(e->doorbell, SHM_SLEEPER_HELPER);
 }
 
 /* True: sleep. */
-static bool prepare(struct engine *e)
+static bool prepare(struct engine *e, uint32_t *turns)
 {
 	bool sleep = true;
 
 	lock_take(&e->rx_lock);
 	if (is_exact(e))
 		sleep = !engine_sleep_prepare(e, SHM_SLEEPER_HELPER);
+	*turns = e->rx.turns;
 	lock_drop(&e->rx_lock);
 	return sleep;
 }
@@ -86,10 +102,23 @@ static int helper_sleep(struct engine *e, uint32_t seen)
 				  ENGINE_RECHECK_MS);
 }
 
+/*
+ * What an exact sleeper should have been woken for: we, who slept all the time; or waiters,
+ * who did if no turns were run since we fell asleep.
+ */
+static void recheck(struct engine *e, uint32_t turns)
+{
+	if (is_exact(e))
+		senders_recheck(e, NULL);
+	else if (atomic_load_explicit(&e->waiters, memory_order_relaxed) &&
+		 senders_recheck(e, &turns))
+		shm_doorbell_wake(e->doorbell, SHM_SLEEPER_WAITER);
+}
+
 static void *helper_main(void *arg)
 {
 	struct engine *e = arg;
-	uint32_t quiet = 0, done = 0;
+	uint32_t quiet = 0, done = 0, turns;
 
 	while (!stopping(e)) {
 		uint32_t seen = engine_wait_prepare(e);
@@ -100,8 +129,8 @@ static void *helper_main(void *arg)
 			while (engine_turn_and_map(e) && !stopping(e))
 				;
 		done = kicks;
-		if (prepare(e) && helper_sleep(e, seen) == -ETIMEDOUT && is_exact(e))
-			senders_recheck(e);
+		if (prepare(e, &turns) && helper_sleep(e, seen) == -ETIMEDOUT)
+			recheck(e, turns);
 	}
 	return NULL;
 }

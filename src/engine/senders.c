@@ -246,14 +246,15 @@ void senders_visit_silent(struct engine *e)
 	}
 }
 
-static bool visit_all(struct engine *e)
+static bool visit_all(struct engine *e, bool active)
 {
 	bool found = false;
 
 	for (uint32_t i = 0; i < SHM_SLOTS_MAX; i++) {
 		struct sender *s = e->rx.senders[i];
 
-		if (!s || retire_if_dead(e, s) || !sender_has_news(s))
+		if (!s || retire_if_dead(e, s) || (s->active && !active) ||
+		    !sender_has_news(s))
 			continue;
 		activate(e, s);
 		found = true;
@@ -261,12 +262,20 @@ static bool visit_all(struct engine *e)
 	return found;
 }
 
-void senders_recheck(struct engine *e)
+/* Where turns are run, they look at all that is active, and what is there may just have
+ * come: only where none was is something found something missed. */
+bool senders_recheck(struct engine *e, const uint32_t *turns)
 {
+	bool found, errands, quiet;
+
 	lock_take(&e->rx_lock);
-	if (visit_all(e))
+	quiet = !turns || e->rx.turns == *turns;
+	found = visit_all(e, quiet);
+	if (found && quiet)
 		atomic_fetch_add_explicit(&e->repairs, 1, memory_order_relaxed);
+	errands = e->rx.errands;
 	lock_drop(&e->rx_lock);
+	return found || errands;
 }
 
 /* -- the daemon's part --------------------------------------------------------------- */

@@ -5,7 +5,8 @@
  * `wakes` grows with every ring taken, kick, and event raised in this process. A waiter
  * notes it before it looks at what it waits for, and sleeps only while it is the same, so
  * nothing that came after its look is slept through. engine_sleep_prepare is the other
- * half: it clears the doorbell's bits and looks at the logs once more.
+ * half: it clears the doorbell's bits and looks at the logs once more. The re-check by
+ * time is the helper's (helper.c): a timer in every sleep is a tenth of what it costs.
  *
  * S1  a waiter counts itself in `waiters` and then reads `wakes` (in the futex call);
  * S2  an event is counted in `wakes`, then `waiters` is read. One of them sees the other.
@@ -33,14 +34,16 @@ void engine_settle_slow(struct engine *e)
 		engine_wake(e);
 }
 
-/* True: sleep. */
+/* True: sleep. If not, our flag is nobody's, unless others sleep by it. */
 static bool prepare(struct engine *e)
 {
-	bool sleep;
+	bool alone, sleep;
 
 	lock_take(&e->rx_lock);
-	atomic_fetch_add_explicit(&e->waiters, 1, memory_order_seq_cst); /* S1 */
+	alone = !atomic_fetch_add_explicit(&e->waiters, 1, memory_order_seq_cst); /* S1 */
 	sleep = !engine_sleep_prepare(e, SHM_SLEEPER_WAITER);
+	if (!sleep && alone)
+		atomic_store_explicit(&e->doorbell->sleeping, 0, memory_order_relaxed);
 	lock_drop(&e->rx_lock);
 	return sleep;
 }
@@ -58,8 +61,6 @@ static int sleep_once(struct engine *e, uint32_t seen, int timeout_ms)
 	if (prepare(e))
 		r = shm_doorbell_sleep(e->doorbell, SHM_SLEEPER_WAITER, seen, timeout_ms);
 	wake_up(e);
-	if (r == -ETIMEDOUT)
-		senders_recheck(e);
 	engine_turn_and_map(e);
 	/* The last one out leaves armed queues to the helper. */
 	if (atomic_load_explicit(&e->armed, memory_order_seq_cst))
@@ -67,24 +68,26 @@ static int sleep_once(struct engine *e, uint32_t seen, int timeout_ms)
 	return r;
 }
 
+static uint64_t end_of(int timeout_ms)
+{
+	return timeout_ms < 0 ? UINT64_MAX
+			      : clock_now_ns() + (uint64_t)timeout_ms * 1000000;
+}
+
+/* -1: no limit. */
 static int left_ms(uint64_t until_ns)
 {
-	uint64_t now = clock_now_ns();
+	uint64_t now;
 
 	if (until_ns == UINT64_MAX)
-		return ENGINE_RECHECK_MS;
-	if (now >= until_ns)
-		return 0;
-	if (until_ns - now >= ENGINE_RECHECK_MS * 1000000ull)
-		return ENGINE_RECHECK_MS;
-	return (int)((until_ns - now + 999999) / 1000000);
+		return -1;
+	now = clock_now_ns();
+	return now >= until_ns ? 0 : (int)((until_ns - now + 999999) / 1000000);
 }
 
 int engine_wait(struct engine *e, uint32_t *seen, int timeout_ms)
 {
-	uint64_t until_ns = timeout_ms < 0
-				    ? UINT64_MAX
-				    : clock_now_ns() + (uint64_t)timeout_ms * 1000000;
+	const uint64_t until_ns = end_of(timeout_ms);
 	int left, r = 0;
 
 	if (engine_turn_and_map(e))

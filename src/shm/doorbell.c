@@ -132,17 +132,25 @@ void shm_doorbell_wake(struct shm_doorbell *d, uint32_t sleepers)
 	errno = saved;
 }
 
+static struct timespec after_ms(uint64_t ms)
+{
+	uint64_t ns = clock_now_ns() + ms * 1000000u;
+
+	return (struct timespec){
+		.tv_sec = (time_t)(ns / 1000000000u),
+		.tv_nsec = (long)(ns % 1000000000u),
+	};
+}
+
 int shm_doorbell_sleep(struct shm_doorbell *d, uint32_t sleeper, uint32_t seen,
 		       int timeout_ms)
 {
-	uint64_t until_ns = clock_now_ns() + (uint64_t)timeout_ms * 1000000u;
-	struct timespec ts = {
-		.tv_sec = (time_t)(until_ns / 1000000000u),
-		.tv_nsec = (long)(until_ns % 1000000000u),
-	};
+	struct timespec ts;
 	int saved = errno;
 	int r;
 
+	if (timeout_ms >= 0)
+		ts = after_ms((uint64_t)timeout_ms);
 	r = futex(&d->wakes, FUTEX_WAIT_BITSET, seen, timeout_ms < 0 ? NULL : &ts,
 		  sleeper);
 	errno = saved;

@@ -213,24 +213,81 @@ static void a_wait_ends_in_time(void **state)
 	assert_int_equal(engine_wait(e, &seen, 20000), 0);
 }
 
+static void *sleep_once(void *arg)
+{
+	struct player *p = arg;
+	uint32_t seen = engine_wait_prepare(p->process->engine);
+
+	atomic_store(&p->failed, engine_wait(p->process->engine, &seen, -1) != 0);
+	return NULL;
+}
+
+/* Player 1 hears of player 0's log, and that nothing is in it any more. */
+static void get_acquainted(void)
+{
+	world_send(&players[0].qp, &players[0].ah, 8);
+	while (!poll_one(&players[1]))
+		;
+}
+
 /* A bit that is set while its owner sleeps and was never followed by a wake: its sender
  * died or was stopped in between (spec/dataplane 7), or somebody scribbled. */
-static void a_recheck_by_time_repairs_a_lost_wake(void **state)
+static void send_without_a_wake(uint32_t sleeper)
+{
+	struct shm_doorbell *d = players[1].process->doorbell;
+
+	harness_until(atomic_load(&d->sleeping) == sleeper, 20000, sched_yield());
+	atomic_fetch_or(&d->words[0], 1ull << 1);
+	world_send(&players[0].qp, &players[0].ah, 8);
+}
+
+static void a_recheck_by_time_repairs_a_waiters_lost_wake(void **state)
+{
+	struct player *p = &players[1];
+
+	get_acquainted();
+	assert_int_equal(pthread_create(&p->thread, NULL, sleep_once, p), 0);
+	send_without_a_wake(SHM_SLEEPER_WAITER);
+	pthread_join(p->thread, NULL);
+	assert_false(p->failed);
+	assert_int_equal(p->process->engine->repairs, 1);
+	assert_int_equal(poll_one(p), 1);
+}
+
+static void a_recheck_by_time_repairs_the_helpers_lost_wake(void **state)
+{
+	struct player *p = &players[1];
+
+	get_acquainted();
+	/* A helper that is not asleep yet finds it by itself. */
+	for (int i = 0; i < 10 && !p->process->engine->repairs; i++) {
+		engine_cq_arm(p->qp.recv_cq, false);
+		send_without_a_wake(SHM_SLEEPER_HELPER);
+		harness_until(atomic_load(&p->process->cq_events) == i + 1u, 20000,
+			      sched_yield());
+		assert_int_equal(poll_one(p), 1);
+	}
+	assert_int_equal(p->process->engine->repairs, 1);
+}
+
+/* A log that nobody looks at any more, since its events are taken: no vain wake. */
+static void who_took_its_event_is_not_woken(void **state)
 {
 	struct player *p = &players[1];
 	struct shm_doorbell *d = p->process->doorbell;
-	uint32_t seen;
+	uint32_t wakes;
 
-	world_send(&players[0].qp, &players[0].ah, 8);
-	while (!poll_one(p))
-		;
-	helper_stop(p->process->engine);
-	engine_cq_arm(p->qp.recv_cq, false);
-	atomic_fetch_or(&d->words[0], 1ull << 1);
-	world_send(&players[0].qp, &players[0].ah, 8);
-	seen = engine_wait_prepare(p->process->engine);
-	assert_int_equal(engine_wait(p->process->engine, &seen, 20000), 0);
-	assert_int_equal(poll_one(p), 1);
+	get_acquainted();
+	for (int i = 0; i < 100; i++) {
+		world_send(&players[0].qp, &players[0].ah, 8);
+		engine_cq_arm(p->qp.recv_cq, false);
+		assert_int_equal(atomic_load(&p->process->cq_events), i + 1u);
+		assert_int_equal(atomic_load(&d->sleeping), 0);
+		wakes = atomic_load(&d->wakes);
+		world_send(&players[0].qp, &players[0].ah, 8);
+		assert_int_equal(atomic_load(&d->wakes), wakes);
+		assert_int_equal(poll_one(p) + poll_one(p), 2);
+	}
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -243,7 +300,9 @@ int main(void)
 		T(a_burst_wakes_once),
 		T(a_receiver_that_polls_is_never_woken),
 		T(a_wait_ends_in_time),
-		T(a_recheck_by_time_repairs_a_lost_wake),
+		T(a_recheck_by_time_repairs_a_waiters_lost_wake),
+		T(a_recheck_by_time_repairs_the_helpers_lost_wake),
+		T(who_took_its_event_is_not_woken),
 	};
 
 	return harness_run(tests);
