@@ -142,6 +142,68 @@ void sim_ledger_dropped(void)
 	memcpy(drop.pair->open, drop.before.open, sizeof(drop.before.open));
 }
 
+/* -- MGIDs of the SA's choice -------------------------------------------------------------- */
+
+static struct sim_choice *choice_of(struct sim_host *host, uint64_t tid)
+{
+	for (unsigned int i = 0; i < SIM_CHOICES; i++)
+		if (host->choices[i].tid == tid)
+			return &host->choices[i];
+	return NULL;
+}
+
+void sim_ledger_choices_are_over(void)
+{
+	for (unsigned int n = 0; n < sim.host_count; n++)
+		memset(sim.hosts[n].choices, 0, sizeof(sim.hosts[n].choices));
+}
+
+static void note_choice_asked(struct sim_host *host, uint64_t tid)
+{
+	if (choice_of(host, tid))
+		return;
+	host->choices[host->next_choice++ % SIM_CHOICES] =
+		(struct sim_choice){ .tid = tid };
+}
+
+struct holding {
+	const struct sim_host *host;
+	const union ib_gid *mgid;
+	bool is_held;
+};
+
+static void look_for_holding(void *arg, const struct sa_group_view *group,
+			     const struct sa_member_view *member)
+{
+	struct holding *h = arg;
+
+	h->is_held |= gid_equal(group->rec.mgid.raw, h->mgid->raw) &&
+		      sim_host_by_gid(&member->port_gid) == h->host;
+}
+
+/* The group that was made at first may have gone since; else it is still the answer. */
+static void note_choice(struct sim_host *host, const struct change *c,
+			const struct sa_server *by)
+{
+	struct sim_choice *choice = choice_of(host, c->header.tid);
+	struct holding h = { .host = host };
+
+	if (!choice || c->header.method != MAD_METHOD_GET_RESP)
+		return;
+	h.mgid = &choice->mgid;
+	if (choice->by == by && !gid_equal(choice->mgid.raw, c->rec.mgid.raw)) {
+		sa_server_each_group(by, NULL, look_for_holding, &h);
+		sim_check(!h.is_held, "host %u: one request made both %s and %s",
+			  host->number, sim_mgid(&choice->mgid), sim_mgid(&c->rec.mgid));
+	}
+	sim.repeated_choices +=
+		choice->by == by && gid_equal(choice->mgid.raw, c->rec.mgid.raw);
+	choice->by = by;
+	choice->mgid = c->rec.mgid;
+}
+
+/* -- at the SA ----------------------------------------------------------------------------- */
+
 void sim_ledger_arrived(const uint8_t *mad)
 {
 	struct sim_host *host;
@@ -152,8 +214,12 @@ void sim_ledger_arrived(const uint8_t *mad)
 	if (!look(mad, &c))
 		return;
 	host = sim_host_by_gid(&c.rec.port_gid);
-	if (!host || gid_is_zero(c.rec.mgid.raw))
+	if (!host)
 		return;
+	if (gid_is_zero(c.rec.mgid.raw)) {
+		note_choice_asked(host, c.header.tid);
+		return;
+	}
 	pair = sim_pair(host, &c.rec.mgid);
 	drop.pair = pair;
 	drop.before = *pair;
@@ -193,7 +259,7 @@ static void note_refusal(struct sim_pair *pair, uint64_t tid)
 		pair->last_arrived = drop.before.last_arrived;
 }
 
-void sim_ledger_answered(const uint8_t *mad)
+void sim_ledger_answered(const uint8_t *mad, const struct sa_server *by)
 {
 	struct sim_host *host;
 	struct change c;
@@ -207,11 +273,13 @@ void sim_ledger_answered(const uint8_t *mad)
 	if (!host)
 		return;
 	sim_model_answered(sim_pair(host, &c.rec.mgid), &c.header, &c.rec);
-	if (c.header.status)
+	if (c.header.status) {
 		note_refusal(sim_pair(host, &c.rec.mgid), c.header.tid);
-	else
-		note_answer(sim_pair(host, &c.rec.mgid), &c,
-			    pair_of_request(host, c.header.tid));
+		return;
+	}
+	note_choice(host, &c, by);
+	note_answer(sim_pair(host, &c.rec.mgid), &c,
+		    pair_of_request(host, c.header.tid));
 }
 
 /* Answers may be late and out of order: what was asked last is how it stands. */

@@ -158,7 +158,7 @@ static int sm_send(void *arg, const struct ib_packet *packet)
 	struct sim_manager *m = arg;
 
 	if (is_sa(packet))
-		sim_ledger_answered(packet->payload);
+		sim_ledger_answered(packet->payload, m->server);
 	if (happens(packet, sim.profile.twice))
 		hold_back(m, packet, true);
 	if (!happens(packet, sim.profile.late))
@@ -186,6 +186,7 @@ static void up(void *arg)
 
 	sa_server_sm_ops.up(m->server);
 	m->serving = true;
+	sim_ledger_choices_are_over();
 	sa_server_each_group(m->server, NULL, count_member, &members);
 	sim_trace("SM %u is master, with %u members%s", (unsigned int)(m - sim.managers),
 		  members, other ? ", beside another" : "");

@@ -77,16 +77,18 @@ void sim_run_seeds(bool wide, uint64_t count)
 	for (uint64_t i = 0; i < count; i++)
 		run_seed(first + i);
 	print_message("%llu runs: %llu joins, %llu refused, %llu resets, %llu rejoins, "
-		      "%llu SM restarts, %llu excused ghosts, %llu deliveries\n",
+		      "%llu SM restarts, %llu excused ghosts, %llu deliveries, "
+		      "%llu MGIDs chosen and told again\n",
 		      (unsigned long long)count, (unsigned long long)sim.joined,
 		      (unsigned long long)sim.failed, (unsigned long long)sim.resets,
 		      (unsigned long long)sim.rejoins, (unsigned long long)sim.restarts,
-		      (unsigned long long)sim.ghosts, (unsigned long long)sim.deliveries);
+		      (unsigned long long)sim.ghosts, (unsigned long long)sim.deliveries,
+		      (unsigned long long)sim.repeated_choices);
 	if (wide)
 		print_message("%llu datagrams during trouble\n",
 			      (unsigned long long)sim.showers);
 	if (!one)
 		assert_true(sim.joined > 0 && sim.failed > 0 && sim.resets > 0 &&
 			    sim.rejoins > 0 && sim.restarts > 0 && sim.deliveries > 0 &&
-			    (!wide || sim.showers > 0));
+			    sim.repeated_choices > 0 && (!wide || sim.showers > 0));
 }

@@ -72,6 +72,15 @@ struct sim_pair {
 	} open[SIM_OPEN_MAX];
 };
 
+/* A request for an MGID of the SA's choice that has arrived there, and what was chosen:
+ * however often it arrives, it is one group. The last few a host. */
+#define SIM_CHOICES 16u
+struct sim_choice {
+	uint64_t tid;
+	const struct sa_server *by; /* whose choice it was; null: not answered */
+	union ib_gid mgid;
+};
+
 struct sim_host {
 	struct ib_device ib;
 	struct fabric_port *port;
@@ -87,6 +96,8 @@ struct sim_host {
 	struct cma *cma;
 	struct timer cma_runs;
 	struct list pairs;
+	struct sim_choice choices[SIM_CHOICES];
+	unsigned int next_choice;
 };
 
 /* -- consumers -------------------------------------------------------------------------- */
@@ -172,6 +183,7 @@ struct sim {
 	bool quiet;   /* trouble is over */
 	/* over all runs, to see that something has happened */
 	uint64_t joined, failed, resets, restarts, ghosts, deliveries, rejoins, showers;
+	uint64_t repeated_choices;
 };
 extern struct sim sim;
 
@@ -267,7 +279,9 @@ void sim_ledger_unheard(void);
  * leaves it. */
 void sim_ledger_arrived(const uint8_t *mad);
 void sim_ledger_dropped(void);
-void sim_ledger_answered(const uint8_t *mad);
+void sim_ledger_answered(const uint8_t *mad, const struct sa_server *by);
+/* Another SA serves from now on, or one that has forgotten. */
+void sim_ledger_choices_are_over(void);
 
 /* -- model.c ---------------------------------------------------------------------------- */
 

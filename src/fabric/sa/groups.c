@@ -322,6 +322,7 @@ struct sa_group *sa_group_after(const struct sa_server *s, uint32_t index)
 
 void sa_groups_forget(struct sa_server *s)
 {
+	sa_assigned_forget(s);
 	sa_for_each_group(group, s) {
 		if (group->well_known)
 			group_drop_members(s, group);
@@ -332,6 +333,7 @@ void sa_groups_forget(struct sa_server *s)
 
 void sa_groups_destroy(struct sa_server *s)
 {
+	sa_assigned_forget(s);
 	sa_for_each_group(group, s)
 		sa_group_destroy(s, group);
 }

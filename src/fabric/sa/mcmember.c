@@ -232,9 +232,11 @@ int sa_mcmember_set(struct sa_request *req)
 		status = check_ports(&c, req);
 	if (status)
 		return status;
-	/* A zero MGID never joins, it always creates. */
+	/* A zero MGID never joins, it always creates; but once a request. */
 	if (!gid_is_zero(c.rec.mgid.raw))
 		c.group = sa_group_by_mgid(c.s, &c.rec.mgid);
+	else
+		c.group = sa_assigned_group(req);
 	if (!c.group) {
 		status = create(&c);
 		created = !status;
@@ -247,6 +249,8 @@ int sa_mcmember_set(struct sa_request *req)
 		status = join(&c, req);
 	if (status > 0 && created)
 		sa_group_destroy(c.s, c.group); /* step 21 */
+	else if (created && gid_is_zero(c.rec.mgid.raw))
+		sa_assigned_keep(req, &c.group->rec.mgid);
 	return status;
 }
 

@@ -16,7 +16,7 @@ static int tables_create(struct sa_server *s)
 {
 	struct hash *tables[] = { &s->pending,      &s->groups,   &s->members,
 				  &s->member_ports, &s->services, &s->subscriptions,
-				  &s->reports };
+				  &s->reports,      &s->assigned };
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		if (hash_init(tables[i]) < 0)
@@ -39,6 +39,7 @@ int sa_server_create(const struct sa_server_config *config, struct sa_server **r
 	list_init(&s->route_list);
 	list_init(&s->service_list);
 	list_init(&s->subscription_list);
+	list_init(&s->assigned_list);
 	r = tables_create(s);
 	if (r == 0)
 		r = sa_groups_from_partitions(s, config->partitions,
@@ -68,6 +69,7 @@ void sa_server_destroy(struct sa_server *s)
 	hash_fini(&s->services);
 	hash_fini(&s->subscriptions);
 	hash_fini(&s->reports);
+	hash_fini(&s->assigned);
 	free(s);
 }
 

@@ -24,6 +24,7 @@
 #define SA_READINGS_MAX       64u
 /* Records of one reading: every pair of ports of some hundred switches. */
 #define SA_PLACES_MAX         (1u << 18)
+#define SA_ASSIGNED_MAX       16384u /* remembered; the oldest give way */
 /* Between all and all, in one answer: some milliseconds of work. */
 #define SA_PATHS_MAX          65536u
 
@@ -197,6 +198,23 @@ void sa_groups_destroy(struct sa_server *s);
 int sa_groups_from_partitions(struct sa_server *s, const struct sm_partition *partitions,
 			      unsigned int count);
 
+/* One group that was made for a request with MGID 0 (assigned.c). Created with the
+ * membership, destroyed when it is too old or too many, or with the groups. */
+struct sa_assigned {
+	struct hash_node by_source;
+	struct list link; /* the oldest first */
+	uint16_t lid;
+	uint32_t qp;
+	uint64_t tid, mask;
+	uint8_t record[SA_MCMEMBER_BYTES];
+	union ib_gid mgid;
+	uint64_t until_ns;
+};
+/* The group that the same request made before; null: none, or it has gone. */
+struct sa_group *sa_assigned_group(const struct sa_request *req);
+void sa_assigned_keep(struct sa_request *req, const union ib_gid *mgid);
+void sa_assigned_forget(struct sa_server *s);
+
 /*
  * The way of an MLID to the switches: at most one order to the SM is under way, what
  * changes meanwhile makes the next one. It outlives the group, as the clearing of its
@@ -352,6 +370,8 @@ struct sa_server {
 	struct list route_list;
 	struct sa_mlids mlids;
 	uint32_t next_mgid; /* the counter in assigned MGIDs */
+	struct hash assigned;
+	struct list assigned_list;
 
 	struct hash services;
 	struct list service_list;

@@ -101,6 +101,113 @@ static void a_repetition_is_not_done_twice(void **state)
 	assert_int_equal(world_do(w, &ask)->mad.status, 0);
 }
 
+/* -- an MGID of the SA's choice ------------------------------------------------------ */
+
+static union ib_gid assigned(struct world *w, const struct world_ask *ask)
+{
+	const struct world_mad *m = world_do(w, ask);
+	struct sa_mcmember rec;
+
+	assert_non_null(m);
+	assert_int_equal(m->mad.status, 0);
+	sa_mcmember_get(m->bytes + SA_DATA, &rec);
+	assert_int_equal(rec.join_state, ask->rec.join_state);
+	return rec.mgid;
+}
+
+static void assert_assigned(struct world *w, const struct world_ask *ask,
+			    const union ib_gid *mgid, bool the_same)
+{
+	union ib_gid other = assigned(w, ask);
+
+	assert_int_equal(gid_equal(other.raw, mgid->raw), the_same);
+}
+
+static unsigned int groups(struct world *w)
+{
+	return world_count(w, "H4 table") - 1; /* the broadcast group */
+}
+
+/* The answer was lost, and the client asks again. */
+static void a_choice_is_made_once_a_request(void **state)
+{
+	struct world *w = *state;
+	struct world_ask ask, other;
+	union ib_gid mgid;
+
+	world_ask_parse(w, &ask, "H2 set create js=1 mgid=::");
+	mgid = assigned(w, &ask);
+	for (unsigned int i = 0; i < 10; i++) {
+		world_run(w, 300 * TIMER_MS);
+		assert_assigned(w, &ask, &mgid, true);
+	}
+	assert_int_equal(groups(w), 1);
+	/* Not the same request: somebody else's, another transaction, another wish. */
+	other = ask;
+	other.host = 3;
+	small_gid(&other.rec.port_gid, SMALL_PREFIX, small_guid(3));
+	assert_assigned(w, &other, &mgid, false);
+	other = ask;
+	other.mad.tid++;
+	assert_assigned(w, &other, &mgid, false);
+	other = ask;
+	other.rec.qkey++;
+	assert_assigned(w, &other, &mgid, false);
+	other = ask;
+	other.sa.comp_mask |= SA_MCM_HOP_LIMIT;
+	assert_assigned(w, &other, &mgid, false);
+	assert_int_equal(groups(w), 5);
+	world_run(w, 20000 * TIMER_MS);
+	assert_assigned(w, &ask, &mgid, false);
+}
+
+static void a_choice_that_has_gone_is_made_anew(void **state)
+{
+	struct world *w = *state;
+	struct world_ask ask, leave;
+	union ib_gid mgid;
+
+	world_ask_parse(w, &ask, "H2 set create js=1 mgid=::");
+	mgid = assigned(w, &ask);
+	world_ask_parse(w, &leave, "H2 delete join js=1");
+	leave.rec.mgid = mgid;
+	assert_int_equal(world_do(w, &leave)->mad.status, 0);
+	assert_assigned(w, &ask, &mgid, false);
+	assert_int_equal(groups(w), 1);
+	/* The switches refuse: it was never made. */
+	w->sm.route_error = -EIO;
+	world_ask_parse(w, &ask, "H2 set create js=1 mgid=::");
+	assert_int_equal(world_do(w, &ask)->mad.status, SA_NO_RESOURCES);
+	w->sm.route_error = 0;
+	assigned(w, &ask);
+	assert_int_equal(groups(w), 2);
+	/* Another master began, and clients have to join again. */
+	sa_server_sm_ops.down(w->server);
+	sa_server_sm_ops.up(w->server);
+	assigned(w, &ask);
+	assert_int_equal(groups(w), 1);
+}
+
+/* More than are remembered: the oldest give way, and nothing grows. */
+static void choices_are_remembered_up_to_a_bound(void **state)
+{
+	struct world *w = *state;
+	struct world_ask first, ask, leave;
+	union ib_gid mgid, last;
+
+	world_ask_parse(w, &first, "H2 set create js=1 mgid=::");
+	mgid = assigned(w, &first);
+	world_ask_parse(w, &leave, "H2 delete join js=1");
+	for (unsigned int i = 0; i < 17000; i++) {
+		world_ask_parse(w, &ask, "H2 set create js=1 mgid=::");
+		last = assigned(w, &ask);
+		leave.rec.mgid = last;
+		leave.mad.tid++;
+		assert_int_equal(world_do(w, &leave)->mad.status, 0);
+	}
+	assert_assigned(w, &first, &mgid, false);
+}
+
 static void a_table_asked_for_again_is_not_begun_again(void **state)
 {
 	struct world *w = *state;
@@ -223,6 +330,9 @@ int main(void)
 		REQUESTS_TEST(what_is_no_request_is_counted),
 		REQUESTS_TEST(drops_have_their_cause),
 		REQUESTS_TEST(a_repetition_is_not_done_twice),
+		REQUESTS_TEST(a_choice_is_made_once_a_request),
+		REQUESTS_TEST(a_choice_that_has_gone_is_made_anew),
+		REQUESTS_TEST(choices_are_remembered_up_to_a_bound),
 		REQUESTS_TEST(a_table_asked_for_again_is_not_begun_again),
 		REQUESTS_TEST(an_answer_has_the_way_of_its_request),
 		REQUESTS_TEST(dropped_on_demand),
