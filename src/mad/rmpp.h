@@ -35,10 +35,18 @@ struct rmpp_sender_config {
 	void *arg;
 };
 
+/* However wide the receiver opens its window, no call sends more; the rest follows from the
+ * timer queue. */
+#define RMPP_BURST 64u
+
 /* `message` is copied. -EINVAL: shorter than its header, longer than RMPP_MESSAGE_MAX, or
  * of a class without RMPP. */
 int rmpp_sender_create(const struct rmpp_sender_config *config, const uint8_t *message,
 		       size_t length, struct rmpp_sender **ret);
+/* The same, but a message from malloc becomes the sender's if this succeeds: copying the
+ * longest takes milliseconds. */
+int rmpp_sender_adopt(const struct rmpp_sender_config *config, uint8_t *message,
+		      size_t length, struct rmpp_sender **ret);
 void rmpp_sender_start(struct rmpp_sender *s);
 /* An RMPP MAD of the transfer's transaction that is not DATA: ACK, STOP or ABORT. */
 void rmpp_sender_receive(struct rmpp_sender *s, const uint8_t mad[MAD_BYTES]);

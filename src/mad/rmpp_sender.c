@@ -2,7 +2,8 @@
 /*
  * The side of a transfer that has the data. Segments go out up to the window's end, which
  * the receiver moves with its ACKs; what is not acknowledged in time goes out again, from
- * the first such segment on. Only progress renews the number of tries.
+ * the first such segment on. Only progress renews the number of tries. A wide window is
+ * filled a burst a run of the timers.
  */
 #include "mad/rmpp.h"
 
@@ -17,17 +18,18 @@
 
 struct rmpp_sender {
 	struct rmpp_sender_config config;
-	struct timer timer;  /* for an ACK; at the end, to say so */
+	struct timer timer;  /* for an ACK, or the next burst; at the end, to say so */
 	size_t offset, room; /* of the data in a segment */
 	uint32_t segments;
 	uint32_t pad;         /* bytes of the last one that are no data */
 	uint32_t acked;       /* all up to this one have arrived */
-	uint32_t window_last; /* all up to this one have been sent */
+	uint32_t window_last; /* all up to this one may be sent */
+	uint32_t next;        /* to be sent; behind the window: all have been */
 	unsigned int tries;   /* since the last progress */
 	bool started, ended;
 	int error;
 	uint8_t status;
-	uint8_t message[];
+	uint8_t *message;
 };
 
 static void end(struct rmpp_sender *s, int error, uint8_t status)
@@ -83,11 +85,27 @@ static void send_segment(struct rmpp_sender *s, uint32_t segment)
 	s->config.send(s->config.arg, mad);
 }
 
+static bool is_sending(const struct rmpp_sender *s)
+{
+	return s->next <= s->window_last;
+}
+
+static void wait(struct rmpp_sender *s)
+{
+	timer_arm(&s->timer, is_sending(s) ? 0 : s->config.timeout_ns);
+}
+
+static void send_burst(struct rmpp_sender *s)
+{
+	for (unsigned int i = 0; i < RMPP_BURST && is_sending(s); i++)
+		send_segment(s, s->next++);
+	wait(s);
+}
+
 static void send_from(struct rmpp_sender *s, uint32_t segment)
 {
-	timer_arm(&s->timer, s->config.timeout_ns);
-	for (; segment <= s->window_last; segment++)
-		send_segment(s, segment);
+	s->next = segment;
+	send_burst(s);
 }
 
 static void on_timer(struct timer *timer)
@@ -98,6 +116,10 @@ static void on_timer(struct timer *timer)
 		s->config.done(s->config.arg, s->error, s->status);
 		return;
 	}
+	if (is_sending(s)) {
+		send_burst(s);
+		return;
+	}
 	if (s->tries++ >= s->config.retries) {
 		abort_transfer(s, -ETIMEDOUT, RMPP_STATUS_TOO_MANY_RETRIES);
 		return;
@@ -106,18 +128,26 @@ static void on_timer(struct timer *timer)
 	send_from(s, s->acked < s->window_last ? s->acked + 1 : s->window_last);
 }
 
-int rmpp_sender_create(const struct rmpp_sender_config *config, const uint8_t *message,
-		       size_t length, struct rmpp_sender **ret)
+/* Of the data in it; 0: it is no message. */
+static size_t message_offset(const uint8_t *message, size_t length)
 {
-	struct rmpp_sender *s;
-	size_t offset, data;
+	size_t offset;
 
 	if (length < MAD_HEADER_BYTES || length > RMPP_MESSAGE_MAX)
-		return -EINVAL;
+		return 0;
 	offset = rmpp_data_offset(message[1]);
-	if (offset == 0 || length < offset)
+	return length < offset ? 0 : offset;
+}
+
+int rmpp_sender_adopt(const struct rmpp_sender_config *config, uint8_t *message,
+		      size_t length, struct rmpp_sender **ret)
+{
+	struct rmpp_sender *s;
+	size_t offset = message_offset(message, length), data;
+
+	if (offset == 0)
 		return -EINVAL;
-	s = calloc(1, sizeof(*s) + length);
+	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
 	s->config = *config;
@@ -128,9 +158,27 @@ int rmpp_sender_create(const struct rmpp_sender_config *config, const uint8_t *m
 	/* No data is one segment too. */
 	s->segments = data ? (uint32_t)((data + s->room - 1) / s->room) : 1;
 	s->pad = (uint32_t)(s->room * s->segments - data);
-	memcpy(s->message, message, length);
+	s->message = message;
 	*ret = s;
 	return 0;
+}
+
+int rmpp_sender_create(const struct rmpp_sender_config *config, const uint8_t *message,
+		       size_t length, struct rmpp_sender **ret)
+{
+	uint8_t *copy;
+	int r;
+
+	if (message_offset(message, length) == 0)
+		return -EINVAL;
+	copy = malloc(length);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, message, length);
+	r = rmpp_sender_adopt(config, copy, length, ret);
+	if (r < 0)
+		free(copy);
+	return r;
 }
 
 void rmpp_sender_start(struct rmpp_sender *s)
@@ -157,7 +205,7 @@ static uint8_t ack_check(const struct rmpp_sender *s, const struct rmpp_header *
 /* One that was overtaken moves nothing back. */
 static void on_ack(struct rmpp_sender *s, const struct rmpp_header *ack)
 {
-	uint32_t sent = s->window_last, window_last = ack->payload_length;
+	uint32_t window_last = ack->payload_length;
 	uint8_t status = ack_check(s, ack);
 
 	if (status) {
@@ -167,15 +215,20 @@ static void on_ack(struct rmpp_sender *s, const struct rmpp_header *ack)
 	if (ack->segment > s->acked) {
 		s->acked = ack->segment;
 		s->tries = 0;
-		timer_arm(&s->timer, s->config.timeout_ns);
+		if (s->next <= s->acked)
+			s->next = s->acked + 1;
+		wait(s);
 	}
 	if (window_last > s->segments)
 		window_last = s->segments;
 	if (s->acked == s->segments) {
 		end(s, 0, RMPP_STATUS_SUCCESS);
-	} else if (window_last > sent) {
+	} else if (window_last > s->window_last) {
+		bool waits = !is_sending(s);
+
 		s->window_last = window_last;
-		send_from(s, sent + 1);
+		if (waits)
+			send_burst(s);
 	}
 }
 
@@ -202,5 +255,6 @@ void rmpp_sender_destroy(struct rmpp_sender *s)
 	if (!s)
 		return;
 	timer_disarm(&s->timer);
+	free(s->message);
 	free(s);
 }

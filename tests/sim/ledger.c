@@ -278,8 +278,7 @@ void sim_ledger_answered(const uint8_t *mad, const struct sa_server *by)
 		return;
 	}
 	note_choice(host, &c, by);
-	note_answer(sim_pair(host, &c.rec.mgid), &c,
-		    pair_of_request(host, c.header.tid));
+	note_answer(sim_pair(host, &c.rec.mgid), &c, pair_of_request(host, c.header.tid));
 }
 
 /* Answers may be late and out of order: what was asked last is how it stands. */

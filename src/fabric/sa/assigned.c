@@ -37,9 +37,9 @@ static void assigned_destroy(struct sa_server *s, struct sa_assigned *a)
 
 static struct sa_assigned *oldest(const struct sa_server *s)
 {
-	return list_empty(&s->assigned_list) ? NULL
-					     : container_of(s->assigned_list.next,
-							    struct sa_assigned, link);
+	return list_empty(&s->assigned_list)
+		       ? NULL
+		       : container_of(s->assigned_list.next, struct sa_assigned, link);
 }
 
 static struct sa_assigned *find(const struct sa_server *s, const struct sa_request *req)

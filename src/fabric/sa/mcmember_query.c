@@ -79,22 +79,73 @@ static bool visit_member(const struct query *q, const struct sa_member *m)
 	return add_member(q, m);
 }
 
-/* False: enough. */
-static bool visit(const struct query *q, const struct sa_group *group)
+enum walk {
+	GO_ON,
+	PAUSE,
+	ENOUGH,
+};
+
+static enum walk go_on(const struct query *q, bool wanted)
+{
+	if (!wanted)
+		return ENOUGH;
+	return sa_request_worked(q->req, 1) ? PAUSE : GO_ON;
+}
+
+/* From the last to the first, since the last takes the place of who leaves: nobody is
+ * missed, and who is met twice between two steps was there. at.within is the number of
+ * those that are left and one more, or 0. */
+static enum walk visit_members(const struct query *q, const struct sa_group *group)
+{
+	struct sa_cursor *at = &q->req->at;
+	enum walk walk = GO_ON;
+
+	if (!at->within || at->within > group->count + 1)
+		at->within = group->count + 1;
+	while (at->within > 1 && walk == GO_ON) {
+		at->within--;
+		walk = go_on(q, visit_member(q, group->members[at->within - 1]));
+	}
+	if (walk == GO_ON)
+		at->within = 0;
+	return walk;
+}
+
+static enum walk visit(const struct query *q, const struct sa_group *group)
 {
 	if (!group || !fields_match(q, &group->rec) ||
 	    !sa_port_has_base(q->requester, group->rec.pkey))
-		return true;
+		return GO_ON;
 	if (q->by_port)
-		return visit_member(q, sa_member_find(q->req->server, group, q->guid));
-	if (!q->req->trusted)
-		return !state_matches(q, group->rec.join_state) ||
-		       !proxy_matches(q, false) || add_group(q, group);
-	for (unsigned int i = 0; i < group->count; i++) {
-		if (!visit_member(q, group->members[i]))
-			return false;
+		return go_on(q, visit_member(q, sa_member_find(q->req->server, group,
+							       q->guid)));
+	if (q->req->trusted)
+		return visit_members(q, group);
+	return go_on(q, !state_matches(q, group->rec.join_state) ||
+				!proxy_matches(q, false) || add_group(q, group));
+}
+
+/* In the order of MLIDs: at.place is the next one's. */
+static enum walk visit_all(const struct query *q)
+{
+	struct sa_cursor *at = &q->req->at;
+	const struct sa_group *group;
+	enum walk walk = GO_ON;
+
+	while (walk == GO_ON && (group = sa_group_after(q->req->server, at->place))) {
+		uint32_t place = sa_mlid_index(group->rec.mlid);
+
+		if (place != at->place)
+			at->within = 0; /* that group has gone */
+		at->place = place;
+		walk = visit(q, group);
+		if (walk == GO_ON && sa_request_worked(q->req, 1))
+			walk = PAUSE;
+		/* Members that are left belong to it. */
+		if (!at->within)
+			at->place++;
 	}
-	return true;
+	return walk;
 }
 
 static int check(struct query *q)
@@ -115,6 +166,7 @@ int sa_mcmember_query(struct sa_request *req)
 {
 	struct query q = { .req = req, .mask = req->sa.comp_mask };
 	const struct sa_server *s = req->server;
+	enum walk walk;
 	int status;
 
 	sa_mcmember_get(sa_request_data(req), &q.rec);
@@ -127,13 +179,9 @@ int sa_mcmember_query(struct sa_request *req)
 		if (!sa_gid_is_here(s, &q.rec.port_gid))
 			return 0; /* nobody of that name is in any group */
 	}
-	if (q.mask & SA_MCM_MGID) {
-		visit(&q, sa_group_by_mgid(s, &q.rec.mgid));
-		return 0;
-	}
-	sa_for_each_group(group, s) {
-		if (!visit(&q, group))
-			break;
-	}
-	return 0;
+	if (q.mask & SA_MCM_MGID)
+		walk = visit(&q, sa_group_by_mgid(s, &q.rec.mgid));
+	else
+		walk = visit_all(&q);
+	return walk == PAUSE ? SA_GOES_ON : 0;
 }

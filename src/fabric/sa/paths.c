@@ -189,39 +189,83 @@ static struct end end_of(const struct query *q, uint64_t gid_component,
 	return end;
 }
 
-typedef bool (*port_fn)(const struct query *q, const struct subnet_port *port,
-			const void *arg);
+/* Over every port with a LID, or the one. */
+struct walk {
+	const struct subnet_port *port; /* null: there are no more */
+	const struct list *all, *node;  /* null: it is the one */
+	unsigned int num;               /* of the node's ports, to be looked at */
+	uint32_t place; /* ports behind us, those that are not there too */
+};
 
-/* Every port with a LID, or the one. */
-static bool each(const struct query *q, struct end end, port_fn fn, const void *arg)
+static void walk_seek(struct walk *w)
 {
-	if (!end.all)
-		return !end.port || fn(q, end.port, arg);
-	list_for_each(l, &sm_subnet(q->req->server->sm)->nodes) {
+	w->port = NULL;
+	for (; w->node != w->all; w->node = w->node->next, w->num = 0) {
 		const struct subnet_node *node =
-			container_of(l, struct subnet_node, link);
+			container_of(w->node, struct subnet_node, link);
 		bool is_switch = node->info.node_type == SMP_NODE_SWITCH;
 		unsigned int last = is_switch ? 0 : node->info.num_ports;
 
-		for (unsigned int i = !is_switch; i <= last; i++) {
-			const struct subnet_port *port = &node->ports[i];
+		for (; w->num <= last; w->num++, w->place++) {
+			const struct subnet_port *port = &node->ports[w->num];
 
-			if ((port->seen || is_switch) && !fn(q, port, arg))
-				return false;
+			if (is_switch || (w->num && port->seen)) {
+				w->port = port;
+				return;
+			}
 		}
 	}
-	return true;
 }
 
-static bool visit_to(const struct query *q, const struct subnet_port *to, const void *arg)
+static void walk_next(struct walk *w)
 {
-	return visit(q, arg, to);
+	w->place++;
+	w->num++;
+	if (w->all)
+		walk_seek(w);
+	else
+		w->port = NULL;
 }
 
-static bool visit_from(const struct query *q, const struct subnet_port *from,
-		       const void *arg)
+/* As if `place` ports were behind us. */
+static struct walk walk_begin(const struct query *q, struct end end, uint32_t place)
 {
-	return each(q, *(const struct end *)arg, visit_to, from);
+	struct walk w = { .port = place ? NULL : end.port, .place = place };
+
+	if (!end.all)
+		return w;
+	w.place = 0;
+	w.all = &sm_subnet(q->req->server->sm)->nodes;
+	w.node = w.all->next;
+	walk_seek(&w);
+	while (w.port && w.place < place)
+		walk_next(&w);
+	return w;
+}
+
+/* A path takes the way that packets would. */
+#define PATH_WORK 5u
+
+static int between(const struct query *q, struct end from, struct end to)
+{
+	struct sa_cursor *at = &q->req->at;
+	struct walk a = walk_begin(q, from, at->place);
+
+	for (; a.port; walk_next(&a), at->within = 0) {
+		struct walk b = walk_begin(q, to, at->within);
+
+		for (; b.port; walk_next(&b)) {
+			if (sa_request_worked(q->req, 0)) {
+				at->place = a.place;
+				at->within = b.place;
+				return SA_GOES_ON;
+			}
+			sa_request_worked(q->req, PATH_WORK);
+			if (!visit(q, a.port, b.port))
+				return 0;
+		}
+	}
+	return 0;
 }
 
 /* Which is known before any of them is looked at. */
@@ -240,8 +284,7 @@ static int unicast(const struct query *q)
 
 	if (from.all && to.all && are_too_many(q))
 		return SA_NO_RESOURCES;
-	each(q, from, visit_from, &to);
-	return 0;
+	return between(q, from, to);
 }
 
 /* -- to a group ---------------------------------------------------------------------- */

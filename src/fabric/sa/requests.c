@@ -77,7 +77,7 @@ static struct sa_request *pending_find(struct sa_server *s, const struct sa_addr
 	return NULL;
 }
 
-static void request_delayed(struct timer *timer);
+static void request_timer(struct timer *timer);
 
 static struct sa_request *request_create(struct sa_server *s,
 					 const struct sa_address *from,
@@ -97,7 +97,8 @@ static struct sa_request *request_create(struct sa_server *s,
 	memcpy(req->bytes, bytes, MAD_BYTES);
 	sa_header_get(bytes, &req->sa);
 	list_init(&req->link);
-	timer_init(&req->timer, s->timers, request_delayed);
+	list_init(&req->at.link);
+	timer_init(&req->timer, s->timers, request_timer);
 	hash_insert(&s->pending, &req->by_source, source_hash(from, mad->tid));
 	return req;
 }
@@ -114,6 +115,7 @@ static void request_destroy(struct hash_node *node)
 	sa_reading_destroy(req->reading);
 	timer_disarm(&req->timer);
 	list_remove(&req->link);
+	list_remove(&req->at.link);
 	req->server->transfer_bytes -= req->table_room;
 	free(req->table);
 	free(req);
@@ -137,6 +139,41 @@ const struct subnet_port *sa_request_port(const struct sa_request *req)
 	if (!port)
 		req->server->counters.dropped_stranger++;
 	return port;
+}
+
+/* -- steps of a query ---------------------------------------------------------------- */
+
+bool sa_request_worked(struct sa_request *req, unsigned int work)
+{
+	req->work += work;
+	req->server->counters.looked_at += work;
+	return req->work >= SA_STEP_WORK;
+}
+
+struct list *sa_walk_begin(struct sa_request *req, struct list *list)
+{
+	struct list *next = req->at.next ? req->at.next : list->next;
+
+	list_remove(&req->at.link);
+	list_init(&req->at.link);
+	req->at.next = NULL;
+	return next;
+}
+
+void sa_walk_pause(struct sa_request *req, struct list *next)
+{
+	req->at.next = next;
+	list_append(&req->server->walks, &req->at.link);
+}
+
+void sa_walks_skip(struct sa_server *s, const struct list *gone)
+{
+	list_for_each(l, &s->walks) {
+		struct sa_cursor *at = container_of(l, struct sa_cursor, link);
+
+		if (at->next == gone)
+			at->next = gone->next;
+	}
 }
 
 /* -- the answer ---------------------------------------------------------------------- */
@@ -178,10 +215,11 @@ bool sa_request_add(struct sa_request *req, const uint8_t *record, uint32_t byte
 {
 	size_t stride = req->attribute->stride * 8u;
 
+	sa_request_worked(req, 1);
 	if (req->mad.method == MAD_METHOD_GET) {
 		if (!req->records)
 			sa_request_answer(req, record, bytes);
-		else
+		else if (memcmp(req->answer, record, bytes) != 0) /* not met again */
 			req->records++;
 		return req->records < 2;
 	}
@@ -251,13 +289,11 @@ static bool transfer_start(struct sa_request *req)
 	if (s->transfers >= SA_TRANSFERS_MAX || !table_make_room(req, 0))
 		return false;
 	memcpy(req->table, req->bytes, SA_DATA);
-	if (rmpp_sender_create(&config, req->table, req->table_bytes, &req->sender) < 0)
+	if (rmpp_sender_adopt(&config, req->table, req->table_bytes, &req->sender) < 0)
 		return false;
 	s->transfers++;
 	s->counters.rmpp_transfers++;
-	/* The sender has a copy, which counts in its place. */
-	free(req->table);
-	req->table = NULL;
+	req->table = NULL; /* the sender's, and still counted */
 	rmpp_sender_start(req->sender);
 	return true;
 }
@@ -283,11 +319,6 @@ static void request_send(struct sa_request *req)
 		sa_send(s, &req->from, req->bytes);
 	}
 	sa_request_free(req);
-}
-
-static void request_delayed(struct timer *timer)
-{
-	request_send(container_of(timer, struct sa_request, timer));
 }
 
 void sa_request_end(struct sa_request *req, uint16_t status)
@@ -398,16 +429,33 @@ static int fault_meet(struct sa_request *req)
 
 /* -- receiving ----------------------------------------------------------------------- */
 
+static void request_became(struct sa_request *req, int status)
+{
+	req->goes_on = status == SA_GOES_ON;
+	if (status == SA_SILENT)
+		sa_request_free(req);
+	else if (status == SA_GOES_ON)
+		timer_arm(&req->timer, 0);
+	else if (status != SA_WAITS)
+		sa_request_end(req, (uint16_t)status);
+}
+
+static void request_timer(struct timer *timer)
+{
+	struct sa_request *req = container_of(timer, struct sa_request, timer);
+
+	req->work = 0;
+	if (req->goes_on)
+		request_became(req, dispatch(req));
+	else
+		request_send(req);
+}
+
 static void request_run(struct sa_request *req)
 {
 	int status = fault_meet(req);
 
-	if (!status)
-		status = dispatch(req);
-	if (status == SA_SILENT)
-		sa_request_free(req);
-	else if (status != SA_WAITS)
-		sa_request_end(req, (uint16_t)status);
+	request_became(req, status ? status : dispatch(req));
 }
 
 /* Spec/sa-sm 1.5: no key, the right one, or no answer. */
@@ -457,6 +505,14 @@ static void address_of(const struct ib_packet *packet, struct sa_address *ret)
 	};
 }
 
+static bool is_ack(const struct ib_packet *packet)
+{
+	struct rmpp_header rmpp;
+
+	rmpp_header_get(packet->payload, &rmpp);
+	return rmpp.type == RMPP_ACK;
+}
+
 /* Not DATA of RMPP: for one of our transfers. */
 static void transfer_receive(struct sa_server *s, const struct ib_packet *packet,
 			     const struct mad_header *mad)
@@ -466,8 +522,12 @@ static void transfer_receive(struct sa_server *s, const struct ib_packet *packet
 
 	address_of(packet, &from);
 	req = pending_find(s, &from, mad, MAD_METHOD_GET_TABLE);
-	if (req && req->sender)
+	if (!req)
+		return;
+	if (req->sender)
 		rmpp_sender_receive(req->sender, packet->payload);
+	else if (!is_ack(packet))
+		sa_request_free(req); /* nobody waits for what is being made */
 }
 
 /* Acknowledgements and the like; what is DATA, or claims nothing, is a request. */

@@ -87,6 +87,7 @@ struct sa_counters {
 	uint64_t bad_answer;  /* to nothing that is waiting for one */
 	uint64_t reports, reports_answered, reports_lost;
 	uint64_t rmpp_transfers;
+	uint64_t looked_at; /* by queries: a measure of their work */
 };
 void sa_server_counters(const struct sa_server *s, struct sa_counters *ret);
 

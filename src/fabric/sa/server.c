@@ -40,6 +40,7 @@ int sa_server_create(const struct sa_server_config *config, struct sa_server **r
 	list_init(&s->service_list);
 	list_init(&s->subscription_list);
 	list_init(&s->assigned_list);
+	list_init(&s->walks);
 	r = tables_create(s);
 	if (r == 0)
 		r = sa_groups_from_partitions(s, config->partitions,

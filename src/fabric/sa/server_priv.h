@@ -25,8 +25,12 @@
 /* Records of one reading: every pair of ports of some hundred switches. */
 #define SA_PLACES_MAX         (1u << 18)
 #define SA_ASSIGNED_MAX       16384u /* remembered; the oldest give way */
-/* Between all and all, in one answer: some milliseconds of work. */
+/* Between all and all, in one answer. */
 #define SA_PATHS_MAX          65536u
+
+/* What a query looks at before it lets others run: below 0.1 ms. What is left follows from
+ * the timers, so an answer may be of more than one moment. */
+#define SA_STEP_WORK 512u
 
 #define SA_MLIDS_MAX (IB_LID_PERMISSIVE - IB_LID_MULTICAST_BASE)
 
@@ -44,10 +48,19 @@ struct sa_address {
 };
 
 /* What a handler says: a status for the answer, 0 or enum sa_status, or one of these. */
-#define SA_WAITS  (-1) /* the answer comes later */
-#define SA_SILENT (-2) /* there is none */
+#define SA_WAITS   (-1) /* the answer comes later */
+#define SA_SILENT  (-2) /* there is none */
+#define SA_GOES_ON (-3) /* a query: there is more to look at, call again */
 
 struct sa_served;
+
+/* Where a query goes on, in its own terms; all 0 at first. What lies in a list of ours that
+ * others shorten is looked at in its order, by `next` (sa_walk_begin). */
+struct sa_cursor {
+	uint32_t place, within;
+	struct list link; /* in server.walks, while `next` is set */
+	struct list *next;
+};
 
 /*
  * A request until its answer is sent: kept while its group's tables are being set, while an
@@ -62,6 +75,9 @@ struct sa_request {
 	struct list link; /* in its route's now or next, while it waits for that */
 	struct timer timer;
 	uint64_t delay_ns; /* of the answer */
+	struct sa_cursor at;
+	unsigned int work; /* done in this step */
+	bool goes_on;      /* the timer is for the next one */
 	struct sa_address from;
 	struct mad_header mad;
 	struct sa_header sa;
@@ -87,7 +103,8 @@ struct sa_request {
 struct sa_served {
 	uint16_t id;
 	uint8_t stride; /* AttributeOffset of answers */
-	/* Get and GetTable: sa_request_add for each record that matches. */
+	/* Get and GetTable: sa_request_add for each record that matches, as many as one
+	 * step is to look at. */
 	int (*query)(struct sa_request *req);
 	int (*set)(struct sa_request *req);
 	int (*remove)(struct sa_request *req);
@@ -105,6 +122,15 @@ static inline const uint8_t *sa_request_data(const struct sa_request *req)
 /* A record of the answer. False: no more are wanted, or there is no room (which the
  * answer will say). */
 bool sa_request_add(struct sa_request *req, const uint8_t *record, uint32_t bytes);
+/* So much was looked at (records that are added count by themselves). True: it is enough
+ * for one step. */
+bool sa_request_worked(struct sa_request *req, unsigned int work);
+/* The next of the list, of this step's or of all. */
+struct list *sa_walk_begin(struct sa_request *req, struct list *list);
+/* The next step is to begin there. */
+void sa_walk_pause(struct sa_request *req, struct list *next);
+/* Before it is removed from its list. */
+void sa_walks_skip(struct sa_server *s, const struct list *gone);
 /* The answer of a Set or Delete: the request's record, overwritten by this. */
 void sa_request_answer(struct sa_request *req, const uint8_t *record, uint32_t bytes);
 /* Send the answer, now or when a fault on demand says so; the request is freed in time. */
@@ -361,6 +387,7 @@ struct sa_server {
 	bool was_up; /* what is in the database is of an earlier time as master */
 
 	struct hash pending; /* requests by source */
+	struct list walks;   /* cursors that point into our lists */
 	uint32_t transfers, readings;
 	size_t transfer_bytes;
 

@@ -71,6 +71,7 @@ static struct sa_service_entry *find(const struct sa_server *s,
 
 static void service_destroy(struct sa_service_entry *entry)
 {
+	sa_walks_skip(entry->server, &entry->link);
 	hash_remove(&entry->server->services, &entry->by_key);
 	list_remove(&entry->link);
 	timer_disarm(&entry->timer);
@@ -251,10 +252,16 @@ int sa_service_query(struct sa_request *req)
 
 	if (!requester)
 		return SA_SILENT;
-	list_for_each(l, &s->service_list) {
+	for (struct list *l = sa_walk_begin(req, &s->service_list); l != &s->service_list;
+	     l = l->next) {
 		const struct sa_service_entry *entry =
 			container_of(l, struct sa_service_entry, link);
 
+		if (sa_request_worked(req, 0)) {
+			sa_walk_pause(req, l);
+			return SA_GOES_ON;
+		}
+		sa_request_worked(req, 1);
 		if (pkey_is_shared(s, requester, &entry->rec) && !visit(req, entry))
 			break;
 	}

@@ -51,6 +51,7 @@ static const struct subnet_port *keeper(const struct subnet_port *port)
 /* False: enough. */
 static bool add(const struct query *q, const uint8_t *record, uint32_t bytes)
 {
+	sa_request_worked(q->req, 1);
 	if (!sa_components_match(q->components, q->count, q->req->sa.comp_mask,
 				 sa_request_data(q->req), record))
 		return true;
@@ -75,22 +76,40 @@ static bool is_there(const struct subnet_port *port)
 
 typedef bool (*visit_fn)(const struct query *q, const struct subnet_port *port);
 
+/* False: enough. */
+static bool each_port_of(const struct query *q, const struct subnet_node *node,
+			 bool end_ports, visit_fn visit)
+{
+	unsigned int last = end_ports ? last_end_port(node) : node->info.num_ports;
+
+	for (unsigned int i = first_port(node); i <= last; i++) {
+		const struct subnet_port *port = &node->ports[i];
+
+		sa_request_worked(q->req, 1);
+		if (is_there(port) && may_see(q, keeper(port)) && !visit(q, port))
+			return false;
+	}
+	return true;
+}
+
+/* at.place nodes have been looked at. A sweep between two steps may move them by those that
+ * it took away; so does one between two questions. */
 static int each_port(const struct query *q, bool end_ports, visit_fn visit)
 {
+	struct sa_cursor *at = &q->req->at;
+	uint32_t place = 0;
+
 	if (!q->requester)
 		return SA_SILENT;
 	list_for_each(l, &sm_subnet(q->req->server->sm)->nodes) {
-		const struct subnet_node *node =
-			container_of(l, struct subnet_node, link);
-		unsigned int last =
-			end_ports ? last_end_port(node) : node->info.num_ports;
-
-		for (unsigned int i = first_port(node); i <= last; i++) {
-			const struct subnet_port *port = &node->ports[i];
-
-			if (is_there(port) && may_see(q, keeper(port)) && !visit(q, port))
-				return 0;
-		}
+		if (place++ < at->place)
+			continue;
+		if (!each_port_of(q, container_of(l, struct subnet_node, link), end_ports,
+				  visit))
+			return 0;
+		at->place = place;
+		if (sa_request_worked(q->req, 0))
+			return SA_GOES_ON;
 	}
 	return 0;
 }
@@ -246,6 +265,7 @@ int sa_switch_query(struct sa_request *req)
 #define LFT_BLOCKS_MAX    768u /* of all unicast LIDs */
 #define MFT_BLOCKS_MAX    512u
 #define MFT_POSITIONS_MAX 16u
+#define MFT_WORK          100u /* what looking at all of them takes, if none is there */
 
 static const struct sa_component lft_components[] = {
 	{ 0, 0, 16 },  /* LID */
@@ -303,6 +323,7 @@ static bool visit_mft(const struct query *q, const struct subnet_port *port)
 {
 	if (port->node->info.node_type != SMP_NODE_SWITCH)
 		return true;
+	sa_request_worked(q->req, MFT_WORK);
 	for (unsigned int block = 0; block < MFT_BLOCKS_MAX; block++) {
 		for (unsigned int i = 0; i < MFT_POSITIONS_MAX; i++) {
 			if (!add_mft_block(q, port, block, i))

@@ -70,6 +70,7 @@ int sa_subscription_keep(struct sa_server *s, const struct sa_address *to,
 
 static void subscription_destroy(struct sa_server *s, struct sa_subscription *sub)
 {
+	sa_walks_skip(s, &sub->link);
 	hash_remove(&s->subscriptions, &sub->by_trap);
 	list_remove(&sub->link);
 	free(sub);
@@ -174,11 +175,17 @@ int sa_inform_query(struct sa_request *req)
 
 	if (!requester)
 		return SA_SILENT;
-	list_for_each(l, &s->subscription_list) {
+	for (struct list *l = sa_walk_begin(req, &s->subscription_list);
+	     l != &s->subscription_list; l = l->next) {
 		const struct sa_subscription *sub =
 			container_of(l, struct sa_subscription, link);
 		const struct subnet_port *port = sa_port_by_guid(s, sub->port_guid);
 
+		if (sa_request_worked(req, 0)) {
+			sa_walk_pause(req, l);
+			return SA_GOES_ON;
+		}
+		sa_request_worked(req, 1);
 		if (!port || !subnet_ports_share_pkey(requester, port))
 			continue;
 		record_put(req, sub, data);

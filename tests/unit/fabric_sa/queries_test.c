@@ -209,8 +209,11 @@ static void stopped_transfers_hold_nothing(void **state)
 	}
 	w->mute = true;
 	for (unsigned int i = 0; i < 4200; i++) {
+		w->sent_count = 0;
 		world_ask_parse(w, &ask, "H6 table");
 		world_ask_send(w, &ask);
+		while (!w->sent_count) /* it is made in steps */
+			world_run(w, 0);
 		ask.rmpp = (struct rmpp_header){ .version = 1,
 						 .type = RMPP_STOP,
 						 .flags = RMPP_ACTIVE,

@@ -208,6 +208,43 @@ static void the_window_opens_as_far_as_the_receiver_says(void **state)
 	world_close(&w);
 }
 
+/* A thousand segments are allowed at once, and again as nothing arrives. */
+static void a_wide_window_is_filled_in_bursts(void **state)
+{
+	struct world w;
+	size_t length;
+	uint8_t *message = world_message(MAD_CLASS_SUBN_ADM, 1000 * 200, &length);
+	unsigned int before;
+
+	world_open(&w, 1);
+	w.loss = 1000000;
+	world_send(&w, message, length, 1);
+	say_to_sender(&w, RMPP_ACK, 1, 1000);
+	assert_in_range(w.to_receiver, 2, 1 + RMPP_BURST);
+	/* Acknowledged before all are out: those are not sent, the rest is. */
+	before = w.to_receiver;
+	say_to_sender(&w, RMPP_ACK, 400, 1000);
+	assert_int_equal(w.to_receiver, before);
+	while (timer_queue_next(w.timers) <= w.timers->now_ns) {
+		before = w.to_receiver;
+		timer_queue_run_some(w.timers, w.timers->now_ns, 1);
+		assert_in_range(w.to_receiver - before, 1, RMPP_BURST);
+	}
+	assert_int_equal(said(w.last_to_receiver).segment, 1000);
+	assert_int_equal(w.to_receiver, 1 + RMPP_BURST + 600);
+	/* No answer for the timeout: from the first that is missing on. */
+	timer_queue_run_some(w.timers, timer_queue_next(w.timers), 1);
+	assert_int_equal(w.to_receiver, 1 + RMPP_BURST + 600 + RMPP_BURST);
+	assert_int_equal(said(w.last_to_receiver).segment, 400 + RMPP_BURST);
+	say_to_sender(&w, RMPP_ACK, 1000, 1000);
+	world_run(&w);
+	assert_int_equal(w.sent.calls, 1);
+	assert_int_equal(w.sent.error, 0);
+	assert_int_equal(w.to_receiver, 1 + RMPP_BURST + 600 + RMPP_BURST);
+	world_close(&w);
+	free(message);
+}
+
 static void a_closed_window_is_asked_about(void **state)
 {
 	struct world w;
@@ -470,6 +507,7 @@ int main(void)
 		cmocka_unit_test(an_overtaken_ack_takes_nothing_back),
 		cmocka_unit_test(progress_renews_the_tries),
 		cmocka_unit_test(the_window_opens_as_far_as_the_receiver_says),
+		cmocka_unit_test(a_wide_window_is_filled_in_bursts),
 		cmocka_unit_test(a_closed_window_is_asked_about),
 		cmocka_unit_test(a_wrong_first_segment_is_answered_by_what_is_wrong),
 		cmocka_unit_test(an_announced_length_is_one_that_segments_can_have),
