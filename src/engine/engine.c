@@ -55,6 +55,7 @@ int engine_open(const struct engine_config *config, struct engine **ret)
 	e->incarnation = config->incarnation;
 	e->ops = config->ops;
 	e->arg = config->arg;
+	e->tell_networks = config->tell_networks;
 	lock_init(&e->tx_lock, LOCK_TX);
 	lock_init(&e->rx_lock, LOCK_RX);
 	pthread_mutex_init(&e->setup, NULL);

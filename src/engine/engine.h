@@ -76,7 +76,13 @@ struct engine_config {
 	uint32_t incarnation;
 	const struct engine_ops *ops;
 	void *arg;
+	bool tell_networks; /* ENGINE_WC_NETWORK, which programs must not see */
 };
+
+/* Of wc_flags, where it was asked for: what the first 40 bytes of a datagram are, as the
+ * kernel counts networks: 0 InfiniBand, 1 RoCE v1, 2 IPv4, 3 IPv6 (spec/kernel 0.1). */
+#define ENGINE_WC_NETWORK_SHIFT  16u
+#define ENGINE_WC_NETWORK(flags) ((flags) >> ENGINE_WC_NETWORK_SHIFT & 3u)
 
 int engine_open(const struct engine_config *config, struct engine **ret);
 

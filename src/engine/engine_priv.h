@@ -404,6 +404,7 @@ struct engine {
 	const struct engine_ops *ops;
 	void *arg;
 	uint32_t slot, incarnation;
+	bool tell_networks;
 
 	_Atomic bool failed;      /* the daemon is gone */
 	_Atomic int armed;        /* completion queues not DISARMED */

@@ -61,9 +61,19 @@ static bool ends_read(const struct shm_tables *t, const struct flow_key *key,
 	return true;
 }
 
-static bool roce_make(const struct shm_tables *t, struct sender *s,
+static uint32_t network_flag(const struct engine *e, enum grh_kind kind)
+{
+	static const uint32_t networks[] = {
+		[GRH_IB] = 1, [GRH_IPV4] = 2, [GRH_IPV6] = 3
+	};
+
+	return e->tell_networks ? networks[kind] << ENGINE_WC_NETWORK_SHIFT : 0;
+}
+
+static bool roce_make(const struct engine *e, struct sender *s,
 		      const struct flow_key *key)
 {
+	const struct shm_tables *t = e->tables;
 	struct site_gid src, dst;
 	enum grh_kind kind;
 
@@ -74,7 +84,8 @@ static bool roce_make(const struct shm_tables *t, struct sender *s,
 	grh_flow_init(&s->flow, kind, src.gid, dst.gid, (uint8_t)(key->hops >> 8),
 		      (uint8_t)key->hops);
 	stand_on(s, &src, &dst);
-	s->flow_address = (struct flow_address){ .wc_flags = IBV_WC_GRH };
+	s->flow_address =
+		(struct flow_address){ .wc_flags = IBV_WC_GRH | network_flag(e, kind) };
 	return true;
 }
 
@@ -148,7 +159,7 @@ bool flow_make(const struct engine *e, struct sender *s, const struct flow_key *
 	if (!is_senders(t, s, from))
 		return false;
 	made = from->link_layer == SHM_LINK_INFINIBAND ? infiniband_make(t, s, key)
-						       : roce_make(t, s, key);
+						       : roce_make(e, s, key);
 	if (!made)
 		return false;
 	s->flow_device = from->device;

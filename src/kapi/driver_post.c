@@ -150,8 +150,19 @@ static struct ib_qp *find_qp(struct drv_device *d, u32 qp_num)
 	return found;
 }
 
-/* Differs: WITH_NETWORK_HDR_TYPE is not set, since that is to be read in the 40 bytes in
- * front of the datagram, which ib_init_ah_attr_from_wc does. */
+static_assert(RDMA_NETWORK_ROCE_V1 == 1 && RDMA_NETWORK_IPV4 == 2 &&
+		      RDMA_NETWORK_IPV6 == 3,
+	      "networks are counted alike");
+
+/* Spec/kernel 4.6: of RoCE, what the 40 bytes in front of the datagram are. */
+static int wc_flags_of(const struct ibv_wc *wc)
+{
+	int flags = wc->wc_flags & (IBV_WC_GRH | IBV_WC_WITH_IMM);
+
+	return ENGINE_WC_NETWORK(wc->wc_flags) ? flags | IB_WC_WITH_NETWORK_HDR_TYPE
+					       : flags;
+}
+
 static void translate_wc(const struct ibv_wc *from, struct ib_qp *qp, struct ib_wc *to)
 {
 	*to = (struct ib_wc){
@@ -164,11 +175,12 @@ static void translate_wc(const struct ibv_wc *from, struct ib_qp *qp, struct ib_
 		.ex.imm_data = from->imm_data,
 		.src_qp = from->src_qp,
 		.slid = from->slid,
-		.wc_flags = from->wc_flags & (IBV_WC_GRH | IBV_WC_WITH_IMM),
+		.wc_flags = wc_flags_of(from),
 		.pkey_index = from->pkey_index,
 		.sl = from->sl,
 		.dlid_path_bits = from->dlid_path_bits,
 		.port_num = qp ? qp->port : 0,
+		.network_hdr_type = ENGINE_WC_NETWORK(from->wc_flags),
 	};
 }
 

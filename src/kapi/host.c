@@ -97,6 +97,7 @@ static int open_engine(struct host_node *node)
 		.tables = host.tables,
 		.ops = &engine_ops,
 		.arg = node,
+		.tell_networks = true,
 	};
 	int r = host.process(host.arg, node->n, &node->process);
 

@@ -139,8 +139,12 @@ struct client {
 
 static void client_open(struct client *c)
 {
-	const struct engine_config config = { tables, doorbell, counters, SLOT,
-					      1,      &ops,     NULL };
+	const struct engine_config config = { .tables = tables,
+					      .doorbell = doorbell,
+					      .counters = counters,
+					      .slot = SLOT,
+					      .incarnation = 1,
+					      .ops = &ops };
 	struct engine_qp_config qp = { .qpn = 0x22,
 				       .type = IBV_QPT_UD,
 				       .pd = PD,

@@ -42,6 +42,34 @@ static void every_attached_queue_pair_receives_a_copy(void **state)
 	ib_device_put(device);
 }
 
+/* The source is an IPv4 address in both cases. */
+static void completions_tell_the_network(void **state)
+{
+	struct ib_device *device = site_device("vroce0");
+	union ib_gid groups[] = { site_group(6), { .raw = { 0xff, 0x0e, [15] = 6 } } };
+	static const int networks[] = { RDMA_NETWORK_IPV4, RDMA_NETWORK_IPV6 };
+	struct site_qp q;
+
+	site_qp_create(&q, device);
+	for (int i = 0; i < 2; i++) {
+		struct ib_ah *ah = site_group_ah(&q, &groups[i], 0);
+		struct ib_wc wc;
+
+		assert_int_equal(ib_attach_mcast(q.qp, &groups[i], 0), 0);
+		site_send(&q, ah, "which");
+		site_send(&q, ah, "and again, to find the way known");
+		harness_until(ib_poll_cq(q.cq, 1, &wc) == 1, 5000, harness_pause());
+		assert_true(wc.wc_flags & IB_WC_WITH_NETWORK_HDR_TYPE);
+		assert_int_equal(wc.network_hdr_type, networks[i]);
+		site_check_network(&q, &wc);
+		site_expect(&q, "and again, to find the way known");
+		assert_int_equal(ib_detach_mcast(q.qp, &groups[i], 0), 0);
+		rdma_destroy_ah(ah, 0);
+	}
+	site_qp_destroy(&q);
+	ib_device_put(device);
+}
+
 struct seen {
 	struct ib_cqe cqe;
 	struct completion done;
@@ -178,6 +206,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(every_attached_queue_pair_receives_a_copy,
 						site_setup, site_teardown),
+		cmocka_unit_test_setup_teardown(completions_tell_the_network, site_setup,
+						site_teardown),
 		cmocka_unit_test_setup_teardown(a_work_queue_calls_what_a_request_carries,
 						site_setup, site_teardown),
 		cmocka_unit_test_setup_teardown(an_armed_queue_calls_its_handler_once,

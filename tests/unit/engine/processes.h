@@ -392,13 +392,13 @@ static inline void child_start(struct site *s, uint32_t slot, int socket, uint32
 	p->world = &self.world;
 	p->slot = slot;
 	self.process = p;
-	const struct engine_config config = { self.world.tables,
-					      p->doorbell,
-					      p->counters,
-					      slot,
-					      c->incarnation,
-					      &child_ops,
-					      p };
+	const struct engine_config config = { .tables = self.world.tables,
+					      .doorbell = p->doorbell,
+					      .counters = p->counters,
+					      .slot = slot,
+					      .incarnation = c->incarnation,
+					      .ops = &child_ops,
+					      .arg = p };
 	if (engine_open(&config, &p->engine) < 0)
 		_exit(5);
 	world_qp_create(&self.qp, p, (struct world_qp_options){ .depth = depth });
