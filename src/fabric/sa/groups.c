@@ -223,15 +223,37 @@ void sa_group_destroy(struct sa_server *s, struct sa_group *group)
 	free(group);
 }
 
+void sa_group_end(struct sa_server *s, struct sa_group *group)
+{
+	if (group->well_known)
+		group_drop_members(s, group);
+	else
+		sa_group_destroy(s, group);
+}
+
 /* The last full member has gone: the rest go silently, and the group unless it is
  * well-known (spec/sa-sm 1.11). */
 static void group_lost_full(struct sa_server *s, struct sa_group *group)
 {
 	sa_report_group(s, TRAP_MGID_DELETED, group);
-	if (group->well_known)
-		group_drop_members(s, group);
-	else
-		sa_group_destroy(s, group);
+	sa_journal_group_end(s, group);
+	sa_group_end(s, group);
+}
+
+int sa_member_set(struct sa_server *s, struct sa_group *group, uint64_t port_guid,
+		  uint8_t join_state, bool proxy)
+{
+	struct sa_member *m = sa_member_find(s, group, port_guid);
+	int r = 0;
+
+	if (!m && join_state)
+		r = member_create(s, group, port_guid, proxy, &m);
+	if (r < 0 || !m)
+		return r;
+	member_set_state(m, join_state);
+	if (!join_state)
+		member_destroy(s, m);
+	return 0;
 }
 
 int sa_group_join(struct sa_server *s, struct sa_group *group, uint64_t port_guid,
@@ -249,6 +271,7 @@ int sa_group_join(struct sa_server *s, struct sa_group *group, uint64_t port_gui
 	*ret_joined = bits & (uint8_t)~m->join_state;
 	if (member_set_state(m, m->join_state | bits))
 		sa_route_changed(s, group->rec.mlid);
+	sa_journal_member(s, group, port_guid, m->join_state, m->proxy);
 	if (!before && group->full_members)
 		sa_report_group(s, TRAP_MGID_CREATED, group);
 	return 0;
@@ -270,9 +293,9 @@ uint8_t sa_member_leave(struct sa_server *s, struct sa_member *m, uint8_t bits)
 	unsigned int before = group->full_members;
 	uint8_t left = state_left(m, bits);
 	bool tell = member_set_state(m, left);
-
 	bool lost;
 
+	sa_journal_member(s, group, m->port->guid, left, m->proxy);
 	if (!left)
 		member_destroy(s, m);
 	lost = before && !group->full_members;
@@ -292,6 +315,7 @@ void sa_member_undo(struct sa_server *s, struct sa_member *m, uint8_t bits)
 	bool tell = member_set_state(m, left);
 	bool lost;
 
+	sa_journal_member(s, group, m->port->guid, left, m->proxy);
 	if (!left)
 		member_destroy(s, m);
 	lost = before && !group->full_members;

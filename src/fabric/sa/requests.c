@@ -298,7 +298,20 @@ static bool transfer_start(struct sa_request *req)
 	return true;
 }
 
+/* It changes something, or might. */
+static bool is_change(const struct sa_request *req)
+{
+	return !req->status && (req->mad.method == MAD_METHOD_SET ||
+				req->mad.method == MAD_METHOD_DELETE);
+}
+
 static void request_send(struct sa_request *req)
+{
+	if (!is_change(req) || !sa_followers_hold(req))
+		sa_request_release(req);
+}
+
+void sa_request_release(struct sa_request *req)
 {
 	struct sa_server *s = req->server;
 

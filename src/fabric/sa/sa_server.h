@@ -6,6 +6,13 @@
  *
  * A join is answered when the switches' tables are set for it, so that what its port
  * sends and is sent flows from then on (OpenSM answers before).
+ *
+ * There may be several in a subnet, each with an SM of its own at a port of its own; who
+ * makes them has nothing else to do. The SMs elect a master. The SAs of the others ask the
+ * master's for its database and for all changes, by datagrams on QP1 (SM_PEER_CLASS). A
+ * Set or Delete is answered when they have what it changed. So when the master dies, a
+ * standby goes on with the same groups, MLIDs, subscriptions and services within a second,
+ * and nobody has to register anew.
  */
 #ifndef FABRIC_SA_SA_SERVER_H
 #define FABRIC_SA_SA_SERVER_H

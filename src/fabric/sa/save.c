@@ -180,6 +180,12 @@ static struct sa_group *keep_group(struct reader *r, const struct sa_mcmember *r
 	return group;
 }
 
+bool sa_mcmember_is_sane(const struct sa_mcmember *rec)
+{
+	return rec->mgid.raw[0] == 0xff && ib_lid_is_multicast(rec->mlid) &&
+	       sa_mtu_is_valid(rec->mtu) && smp_rate_speed(rec->rate);
+}
+
 static void get_group(struct reader *r)
 {
 	struct sa_group *group = NULL;
@@ -190,8 +196,7 @@ static void get_group(struct reader *r)
 	sa_mcmember_get(take(r, SA_MCMEMBER_BYTES), &rec);
 	well_known = get(r, 1);
 	members = get(r, 4);
-	check(r, rec.mgid.raw[0] == 0xff && ib_lid_is_multicast(rec.mlid) &&
-			 sa_mtu_is_valid(rec.mtu) && smp_rate_speed(rec.rate));
+	check(r, sa_mcmember_is_sane(&rec));
 	check(r, members <= r->left / MEMBER_BYTES);
 	/* Each has an MLID of its own. */
 	if (!r->error)
@@ -301,6 +306,7 @@ int sa_server_load(struct sa_server *s, const uint8_t *bytes, size_t length)
 	/* Nothing is routed or reported before all of it is there. */
 	s->up = false;
 	s->was_up = false;
+	s->following.fed = s->following.in_step = false;
 	sa_groups_destroy(s);
 	sa_subscriptions_forget(s);
 	sa_services_forget(s);
@@ -310,5 +316,6 @@ int sa_server_load(struct sa_server *s, const uint8_t *bytes, size_t length)
 	free(own.recs);
 	if (up)
 		sa_server_sm_ops.up(s);
+	sa_journal_renew(s);
 	return r.error ? r.error : error;
 }

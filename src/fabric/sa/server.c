@@ -41,6 +41,7 @@ int sa_server_create(const struct sa_server_config *config, struct sa_server **r
 	list_init(&s->subscription_list);
 	list_init(&s->assigned_list);
 	list_init(&s->walks);
+	sa_followers_init(s);
 	r = tables_create(s);
 	if (r == 0)
 		r = sa_groups_from_partitions(s, config->partitions,
@@ -57,6 +58,9 @@ void sa_server_destroy(struct sa_server *s)
 {
 	if (!s)
 		return;
+	sa_followers_forget(s);
+	free(s->journal.bytes);
+	sa_following_stop(s);
 	sa_requests_forget(s);
 	sa_reports_forget(s);
 	sa_subscriptions_forget(s);
@@ -196,6 +200,8 @@ static void restore(struct sa_server *s)
 	     i = sa_mlid_next(&s->mlids, i + 1))
 		forget_lost_members(s, i);
 	sa_routes_restore(s);
+	if (s->inherits)
+		return; /* subscribers have heard of them */
 	sa_for_each_group(group, s) {
 		if (group->full_members)
 			sa_report_group(s, TRAP_MGID_CREATED, group);
@@ -208,15 +214,19 @@ static void sm_up(void *arg)
 
 	if (s->up)
 		return;
-	/* What we knew as master before has been another's since: clients join again. */
-	if (s->was_up) {
+	/* What we knew as master before has been another's since, and what we were told of
+	 * his may be of yesterday: clients join again. */
+	if (!s->inherits && (s->was_up || s->following.fed)) {
 		sa_groups_forget(s);
 		sa_subscriptions_forget(s);
 		sa_services_forget(s);
 	}
+	sa_following_stop(s);
+	sa_followers_forget(s);
 	s->up = true;
 	s->was_up = true;
 	restore(s);
+	s->inherits = false;
 }
 
 static void sm_down(void *arg)
@@ -224,6 +234,7 @@ static void sm_down(void *arg)
 	struct sa_server *s = arg;
 
 	s->up = false;
+	sa_followers_forget(s);
 	sa_requests_forget(s);
 	sa_reports_forget(s);
 	sa_routes_stop(s);
@@ -263,6 +274,44 @@ static void sm_trap(void *arg, const uint8_t *notice)
 		sa_report_trap(s, notice);
 }
 
+/* -- more than one SM ---------------------------------------------------------------- */
+
+static void sm_receive_peer(void *arg, const struct ib_packet *packet)
+{
+	struct sa_server *s = arg;
+
+	if (packet->length != MAD_BYTES)
+		s->counters.bad_length++;
+	else if (s->up)
+		sa_followers_receive(s, packet);
+	else
+		sa_following_receive(s, packet);
+}
+
+static void sm_follow(void *arg, uint16_t lid, uint16_t master_lid)
+{
+	struct sa_server *s = arg;
+
+	(void)lid;
+	if (!s->up)
+		sa_follow(s, master_lid);
+}
+
+static bool sm_inherit(void *arg)
+{
+	struct sa_server *s = arg;
+
+	s->inherits = sa_inherits(s);
+	return s->inherits;
+}
+
+static bool sm_is_followed(void *arg, uint64_t port_guid)
+{
+	struct sa_server *s = arg;
+
+	return sa_is_followed(s, port_guid);
+}
+
 const struct sm_client_ops sa_server_sm_ops = {
 	.up = sm_up,
 	.down = sm_down,
@@ -270,4 +319,8 @@ const struct sm_client_ops sa_server_sm_ops = {
 	.port_out = sm_port_out,
 	.receive = sm_receive_gsi,
 	.trap = sm_trap,
+	.receive_peer = sm_receive_peer,
+	.follow = sm_follow,
+	.inherit = sm_inherit,
+	.is_followed = sm_is_followed,
 };

@@ -9,6 +9,7 @@
 #ifndef FABRIC_SA_SERVER_PRIV_H
 #define FABRIC_SA_SERVER_PRIV_H
 
+#include "fabric/sa/replica_priv.h"
 #include "fabric/sa/sa_server.h"
 #include "fabric/sm/subnet.h"
 #include "mad/rmpp.h"
@@ -72,7 +73,9 @@ struct sa_request {
 	struct sa_server *server;
 	const struct sa_served *attribute;
 	struct hash_node by_source;
-	struct list link; /* in its route's now or next, while it waits for that */
+	struct list
+		link; /* in its route's now or next, or in server.held, while it waits */
+	uint64_t held_until; /* followers have the journal up to there */
 	struct timer timer;
 	uint64_t delay_ns; /* of the answer */
 	struct sa_cursor at;
@@ -137,6 +140,8 @@ void sa_request_answer(struct sa_request *req, const uint8_t *record, uint32_t b
 void sa_request_end(struct sa_request *req, uint16_t status);
 /* The records of a query that waited are all there, or there is a status. */
 void sa_request_end_query(struct sa_request *req, int status);
+/* It was held for the followers, which have what they are to have. */
+void sa_request_release(struct sa_request *req);
 void sa_request_free(struct sa_request *req);
 void sa_reading_destroy(struct sa_reading *r);
 void sa_requests_forget(struct sa_server *s);
@@ -214,6 +219,14 @@ int sa_group_join(struct sa_server *s, struct sa_group *group, uint64_t port_gui
 /* Take the bits away, by the rules of spec/sa-sm 1.11: what is left of the membership.
  * The member, and its group, may be gone afterwards. */
 uint8_t sa_member_leave(struct sa_server *s, struct sa_member *member, uint8_t bits);
+/* As another SA says, exactly; 0: no member. Nobody is told, and the group stays. */
+int sa_member_set(struct sa_server *s, struct sa_group *group, uint64_t port_guid,
+		  uint8_t join_state, bool proxy);
+/* It has no full member any more: the other members go, and the group unless it is
+ * well-known. */
+void sa_group_end(struct sa_server *s, struct sa_group *group);
+/* What makes a group in a record that comes from elsewhere. */
+bool sa_mcmember_is_sane(const struct sa_mcmember *rec);
 /* As if the bits had not been added. */
 void sa_member_undo(struct sa_server *s, struct sa_member *member, uint8_t bits);
 /* The port has gone. */
@@ -384,7 +397,14 @@ struct sa_server {
 	struct sm *sm;
 	uint64_t sa_key;
 	bool up;
-	bool was_up; /* what is in the database is of an earlier time as master */
+	bool was_up;   /* what is in the database is of an earlier time as master */
+	bool inherits; /* or the last master's */
+
+	struct sa_journal journal;
+	struct sa_follower followers[SA_FOLLOWERS_MAX];
+	struct timer followers_timer;
+	struct list held; /* sa_request.link: answers that wait for followers */
+	struct sa_following following;
 
 	struct hash pending; /* requests by source */
 	struct list walks;   /* cursors that point into our lists */

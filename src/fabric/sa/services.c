@@ -201,6 +201,7 @@ int sa_service_set(struct sa_request *req)
 		return SA_REQ_INVALID;
 	if (sa_service_keep(s, &rec) < 0)
 		return SA_NO_RESOURCES;
+	sa_journal_renew(s);
 	answer(req, &rec);
 	return 0;
 }
@@ -226,6 +227,7 @@ int sa_service_delete(struct sa_request *req)
 		return SA_REQ_INVALID;
 	answer(req, &entry->rec);
 	service_destroy(entry);
+	sa_journal_renew(req->server);
 	return 0;
 }
 

@@ -89,8 +89,10 @@ void sa_subscriptions_forget_port(struct sa_server *s, uint64_t port_guid)
 		struct sa_subscription *sub =
 			container_of(l, struct sa_subscription, link);
 
-		if (sub->port_guid == port_guid)
-			subscription_destroy(s, sub);
+		if (sub->port_guid != port_guid)
+			continue;
+		subscription_destroy(s, sub);
+		sa_journal_renew(s);
 	}
 }
 
@@ -135,6 +137,7 @@ int sa_inform_set(struct sa_request *req)
 	}
 	if (r < 0)
 		return SA_NO_RESOURCES;
+	sa_journal_renew(s);
 	sa_request_answer(req, sa_request_data(req), SA_INFORM_BYTES);
 	return 0;
 }

@@ -4,6 +4,9 @@
  * there; then links, then who is gone is told to the client and forgotten, then who is new
  * comes in. Each pass takes some nodes a time.
  *
+ * Who inherits from another master takes as its own what that one has set up, and hears of
+ * the rest as of ports that were reset.
+ *
  * A port that was reset since the last sweep is out and in again (spec/sa-sm 2.3): its
  * memberships are over, and it will be told to register anew.
  */
@@ -15,6 +18,32 @@
 #include "base/log.h"
 
 #define NODES_A_STEP 100u
+
+static bool is_set_up(const struct sm *sm, const struct subnet_port *port)
+{
+	const struct sm_port *p = sm_port_of(port);
+
+	return p->found && p->lid_there && port->info.sm_lid == sm->master_lid &&
+	       (port->num == 0 || port->info.state == SMP_PORT_ACTIVE);
+}
+
+static void inherit(struct sm *sm, struct subnet_node *node)
+{
+	struct sm_node *n = sm_node_of(node);
+
+	if (!sm->inheriting_ports)
+		return;
+	for (unsigned int i = 0; i <= node->info.num_ports; i++) {
+		struct subnet_port *port = &node->ports[i];
+
+		if (port != sm_end_of(port))
+			continue;
+		n->ports[i].told = true;
+		n->ports[i].arrived = !is_set_up(sm, port);
+	}
+	if (n->sw)
+		n->sw->inherited = !n->ports[0].arrived;
+}
 
 static void tell_out(struct sm *sm, struct subnet_port *port)
 {
@@ -184,7 +213,6 @@ static void fill_switch(struct sm *sm, struct subnet_node *node)
 
 	if (!sw)
 		return;
-	sw->index = sm->new_switch_count;
 	sm->new_switches[sm->new_switch_count++] = sw;
 	fill_ends(sm, node);
 }
@@ -195,8 +223,27 @@ static void fill_adapter(struct sm *sm, struct subnet_node *node)
 		fill_ends(sm, node);
 }
 
+static int by_guid(const void *a, const void *b)
+{
+	const struct sm_switch *const *x = a, *const *y = b;
+	uint64_t p = (*x)->node->info.node_guid, q = (*y)->node->info.node_guid;
+
+	return p < q ? -1 : p > q;
+}
+
+/* Whoever is SM, wherever it is, counts them alike and so finds the same routes. */
+static void number_switches(struct sm *sm)
+{
+	qsort(sm->new_switches, sm->new_switch_count, sizeof(struct sm_switch *),
+	      by_guid);
+	for (uint32_t i = 0; i < sm->new_switch_count; i++)
+		sm->new_switches[i]->index = i;
+}
+
 static void arrays_swap(struct sm *sm)
 {
+	number_switches(sm);
+	sm->inheriting_ports = false;
 	free(sm->ends);
 	free(sm->switches);
 	sm->ends = sm->new_ends;
@@ -214,10 +261,11 @@ static const struct {
 	bool found; /* nodes that are not yet in the subnet, not those that are */
 	void (*fn)(struct sm *sm, struct subnet_node *node);
 } passes[] = {
-	{ false, drop_unreached }, { true, drop_unreached }, { false, commit_links },
-	{ true, commit_links },    { false, drop_lost },     { true, drop_lost },
-	{ true, take_in },         { false, take_in },       { false, count_node },
-	{ false, fill_switch },    { false, fill_adapter },
+	{ false, inherit },       { true, inherit },       { false, drop_unreached },
+	{ true, drop_unreached }, { false, commit_links }, { true, commit_links },
+	{ false, drop_lost },     { true, drop_lost },     { true, take_in },
+	{ false, take_in },       { false, count_node },   { false, fill_switch },
+	{ false, fill_adapter },
 };
 #define PASSES     (sizeof(passes) / sizeof(passes[0]))
 #define FIRST_FILL (PASSES - 2) /* the first pass that needs the arrays */

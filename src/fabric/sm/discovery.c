@@ -86,13 +86,17 @@ static void look_beyond(struct sm *sm, struct subnet_port *port)
 	sm_smp_queue(smp);
 }
 
-/* A port that the SM had set up and that has nothing of it any more was reset. */
-static bool was_reset(const struct subnet_port *port, const struct smp_port_info *now)
+/* A port that the SM had set up and that has nothing of it any more was reset; one that
+ * has another SM's had another master meanwhile, in a part of the subnet that was cut off. */
+static bool was_reset(const struct sm *sm, const struct subnet_port *port,
+		      const struct smp_port_info *now)
 {
 	const struct sm_port *p = sm_port_of(port);
 
 	if (!p->told)
 		return false;
+	if (sm->serving && sm->own && now->sm_lid != subnet_port_lid(sm->own))
+		return true;
 	return now->lid == 0 || (now->state == SMP_PORT_INIT && !(port->num == 0));
 }
 
@@ -112,7 +116,7 @@ static void end_told(struct sm *sm, struct subnet_port *port,
 		     const struct smp_port_info *now)
 {
 	struct sm_port *p = sm_port_of(port);
-	bool reset = was_reset(port, now);
+	bool reset = was_reset(sm, port, now);
 
 	if (!p->told || reset)
 		p->arrived = true;
@@ -304,15 +308,19 @@ static void own_told(struct sm *sm, struct sm_smp *smp, int error, const uint8_t
 /* -- the phase ------------------------------------------------------------------------- */
 
 /* Whoever was or is master beside us may have written anything, and all are to register
- * anew with us. */
+ * anew with us. Who was master all the while sees by each port whether another one has
+ * been there, since a master begins with writing its LID. */
 static void doubt(const struct sm *sm, struct sm_node *n)
 {
+	for (unsigned int i = 0; i <= n->node->info.num_ports; i++)
+		n->ports[i].pkeys_known = false;
+	if (sm->serving)
+		return;
 	if (n->sw)
 		sm_switch_forget(n->sw);
 	for (unsigned int i = 0; i <= n->node->info.num_ports; i++) {
 		n->ports[i].arrived = true;
-		n->ports[i].pkeys_known = false;
-		n->ports[i].told &= sm->serving;
+		n->ports[i].told = false;
 	}
 }
 

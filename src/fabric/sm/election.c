@@ -5,7 +5,11 @@
  *
  * Who discovers a master, or a greater SM than itself, stands by and polls it; when it does
  * not answer, or is no master, several times in a row, all is discovered anew. A master
- * that finds a greater SM standing by, or master of what was another subnet, hands over.
+ * that finds a greater SM standing by, or master of what was another subnet, hands over;
+ * to the former when its SA has all that ours has, if it has that wish.
+ *
+ * Between polls a standby looks into its own port's PortInfo, as any host does, where the
+ * master's LID stands: there its SA finds the master's (sm_client_ops.follow).
  */
 #include "fabric/sm/sm_priv.h"
 
@@ -14,7 +18,10 @@
 
 #include "base/log.h"
 
-#define MISSES_MAX 3u
+#define MISSES_MAX          3u
+#define POLLS_GOOD          50u
+/* For a greater SM's SA to have what ours has. */
+#define HAND_OVER_WITHIN_NS (1000 * TIMER_MS)
 
 /* AttributeModifier of a Set. */
 enum sm_info_set {
@@ -71,10 +78,18 @@ static void discover(struct sm *sm)
 
 void sm_become_master(struct sm *sm)
 {
+	const struct sm_client_ops *client = sm->config.client;
+
 	log_info("sm: master");
 	timer_disarm(&sm->poll);
+	if (sm->state != SM_MASTER) {
+		sm->inheriting = sm->master_lid && client && client->inherit &&
+				 client->inherit(sm->config.client_arg);
+		sm->inheriting_ports = sm->inheriting;
+	}
 	sm->state = SM_MASTER;
 	sm->master = NULL;
+	sm->greater_since_ns = 0;
 }
 
 static void leave_mastership(struct sm *sm)
@@ -82,6 +97,7 @@ static void leave_mastership(struct sm *sm)
 	const struct sm_client_ops *client = sm->config.client;
 
 	sm->up = false;
+	sm->inheriting = sm->inheriting_ports = false;
 	sm_sweep_stop(sm, UINT64_MAX);
 	sm_smp_drop(sm, SM_KIND_ELECTION);
 	if (!sm->serving)
@@ -96,8 +112,10 @@ void sm_become_standby(struct sm *sm, struct subnet_port *master)
 {
 	log_info("sm: standby");
 	leave_mastership(sm);
+	sm_lids_forget(sm);
 	sm->state = SM_STANDBY;
 	sm->master = master;
+	sm->master_lid = 0;
 	sm->poll_misses = 0;
 	timer_arm(&sm->poll, sm->config.standby_poll_ns);
 }
@@ -135,6 +153,32 @@ static void hand_over(struct sm *sm, struct subnet_port *to)
 	sm_smp_queue(smp);
 }
 
+static void look_again(struct sm *sm)
+{
+	timer_arm(&sm->poll, sm->config.standby_poll_ns);
+}
+
+static bool is_followed(const struct sm *sm, uint64_t guid)
+{
+	const struct sm_client_ops *client = sm->config.client;
+
+	return !client || !client->is_followed ||
+	       client->is_followed(sm->config.client_arg, guid);
+}
+
+/* It stands by: what is written meanwhile is ours. */
+static void hand_over_soon(struct sm *sm, struct subnet_port *to, uint64_t guid)
+{
+	uint64_t now_ns = sm->config.timers->now_ns;
+
+	if (!sm->greater_since_ns)
+		sm->greater_since_ns = now_ns;
+	if (is_followed(sm, guid) || now_ns >= sm->greater_since_ns + HAND_OVER_WITHIN_NS)
+		hand_over(sm, to);
+	else
+		look_again(sm);
+}
+
 /* -- polls ----------------------------------------------------------------------------- */
 
 static void missed(struct sm *sm)
@@ -142,7 +186,53 @@ static void missed(struct sm *sm)
 	if (++sm->poll_misses < MISSES_MAX)
 		return;
 	log_info("sm: the master does not answer");
+	sm->dead = sm->master;
 	discover(sm);
+}
+
+static void own_port_told(struct sm *sm, struct sm_smp *smp, int error,
+			  const uint8_t *data)
+{
+	const struct sm_client_ops *client = sm->config.client;
+	struct smp_port_info info;
+
+	if (error || sm->state != SM_STANDBY)
+		return;
+	smp_port_info_get(data, &info);
+	/* Until the master has been here it is what an earlier one wrote. */
+	if (info.state != SMP_PORT_ACTIVE && sm->own->num)
+		return;
+	if (!info.lid || !info.sm_lid || info.sm_lid == info.lid)
+		return;
+	sm->master_lid = info.sm_lid;
+	if (client && client->follow)
+		client->follow(sm->config.client_arg, info.lid, info.sm_lid);
+}
+
+static void ask_own_port(struct sm *sm)
+{
+	struct sm_smp *smp;
+
+	if (!sm->own)
+		return;
+	smp = sm_smp_new(sm, SM_KIND_ELECTION, sm->own, MAD_METHOD_GET, SMP_PORT_INFO,
+			 sm->own->num, own_port_told);
+	if (!smp)
+		return;
+	smp->once = true;
+	sm_smp_queue(smp);
+}
+
+/* Datagrams are lost here, or have not been for a while. */
+static void note_poll(struct sm *sm)
+{
+	if (sm->poll_misses) {
+		sm->sweep.lossy = true;
+		sm->polls_good = 0;
+	} else if (++sm->polls_good >= POLLS_GOOD) {
+		sm->sweep.lossy = false;
+	}
+	sm->poll_misses = 0;
 }
 
 static void standby_polled(struct sm *sm, struct sm_smp *smp, int error,
@@ -154,10 +244,12 @@ static void standby_polled(struct sm *sm, struct sm_smp *smp, int error,
 		return;
 	if (!error)
 		smp_sm_info_get(data, &info);
-	if (info.state == SMP_SM_MASTER)
-		sm->poll_misses = 0;
-	else if (info.state != SMP_SM_DISCOVERING)
+	if (info.state == SMP_SM_MASTER) {
+		note_poll(sm);
+		ask_own_port(sm);
+	} else if (info.state != SMP_SM_DISCOVERING) {
 		missed(sm);
+	}
 }
 
 /* A greater SM that was discovering, or a lesser master that was to hand over. */
@@ -166,14 +258,21 @@ static void master_polled(struct sm *sm, struct sm_smp *smp, int error,
 {
 	struct smp_sm_info info;
 
-	if (error || sm->state != SM_MASTER)
+	if (sm->state != SM_MASTER)
 		return;
+	if (error) {
+		/* Lost, or it is: then the next sweep does not find it. */
+		if (sm->greater_since_ns)
+			look_again(sm);
+		return;
+	}
 	smp_sm_info_get(data, &info);
-	if (is_greater(sm, &info) &&
-	    (info.state == SMP_SM_STANDBY || info.state == SMP_SM_MASTER))
+	if (is_greater(sm, &info) && info.state == SMP_SM_STANDBY)
+		hand_over_soon(sm, smp->to, info.guid);
+	else if (is_greater(sm, &info) && info.state == SMP_SM_MASTER)
 		hand_over(sm, smp->to);
 	else if (info.state == SMP_SM_DISCOVERING || info.state == SMP_SM_MASTER)
-		timer_arm(&sm->poll, sm->config.standby_poll_ns);
+		look_again(sm);
 }
 
 static void poll_port(struct sm *sm, struct subnet_port *port, sm_smp_fn done)
@@ -184,6 +283,13 @@ static void poll_port(struct sm *sm, struct subnet_port *port, sm_smp_fn done)
 		return;
 	smp->once = true;
 	sm_smp_queue(smp);
+}
+
+void sm_election_look(struct sm *sm)
+{
+	for (unsigned int i = 0; i < sm->remote_count; i++)
+		if (sm->remotes[i].port)
+			poll_port(sm, sm->remotes[i].port, master_polled);
 }
 
 static void poll_due(struct timer *timer)
@@ -198,9 +304,8 @@ static void poll_due(struct timer *timer)
 			missed(sm);
 		return;
 	}
-	for (unsigned int i = 0; sm->state == SM_MASTER && i < sm->remote_count; i++)
-		if (sm->remotes[i].port)
-			poll_port(sm, sm->remotes[i].port, master_polled);
+	if (sm->state == SM_MASTER)
+		sm_election_look(sm);
 }
 
 /* -- in a sweep ------------------------------------------------------------------------ */
@@ -209,11 +314,13 @@ static void remote_told(struct sm *sm, struct sm_smp *smp, int error, const uint
 {
 	struct sm_remote *remote;
 
-	/* Its IsSM may be all that is left of it. */
-	if (error || sm->remote_count == SM_REMOTES_MAX)
+	if (sm->remote_count == SM_REMOTES_MAX)
 		return;
 	remote = &sm->remotes[sm->remote_count];
-	smp_sm_info_get(data, &remote->info);
+	/* Its IsSM may be all that is left of it; or else it will answer some day. */
+	remote->info = (struct smp_sm_info){ .state = SMP_SM_NOT_ACTIVE };
+	if (!error)
+		smp_sm_info_get(data, &remote->info);
 	if (remote->info.guid == sm->config.port_guid)
 		return;
 	remote->port = smp->to;
@@ -225,8 +332,11 @@ void sm_election_found(struct sm *sm, struct subnet_port *port)
 	struct sm_smp *smp = sm_smp_new(sm, SM_KIND_SWEEP, port, MAD_METHOD_GET,
 					SMP_SM_INFO, 0, remote_told);
 
-	if (smp)
-		sm_smp_queue(smp);
+	if (!smp)
+		return;
+	/* Who takes over need not wait again for whom it has found to be dead. */
+	smp->hasty = sm->dead == port;
+	sm_smp_queue(smp);
 }
 
 static void elect_discovering(struct sm *sm)
@@ -249,23 +359,36 @@ static void elect_discovering(struct sm *sm)
 		sm_become_master(sm);
 }
 
+/* Both subnets are the other's from now on: nothing is written into either. If it does not
+ * want them, all again. */
+static void yield(struct sm *sm, struct subnet_port *to)
+{
+	hand_over(sm, to);
+	sm->sweep.wanted = true;
+	sm_sweep_stop(sm, HAND_OVER_WITHIN_NS);
+}
+
 static void elect_master(struct sm *sm)
 {
-	bool look_again = false;
+	bool others = false;
 
 	for (unsigned int i = 0; i < sm->remote_count; i++) {
 		struct sm_remote *r = &sm->remotes[i];
 		uint8_t state = r->info.state;
 
-		if (is_greater(sm, &r->info) &&
-		    (state == SMP_SM_STANDBY || state == SMP_SM_MASTER)) {
-			hand_over(sm, r->port);
+		if (is_greater(sm, &r->info) && state == SMP_SM_STANDBY) {
+			hand_over_soon(sm, r->port, r->info.guid);
 			return;
 		}
-		look_again |= state == SMP_SM_DISCOVERING || state == SMP_SM_MASTER;
+		if (is_greater(sm, &r->info) && state == SMP_SM_MASTER) {
+			yield(sm, r->port);
+			return;
+		}
+		others |= state == SMP_SM_DISCOVERING || state == SMP_SM_MASTER;
 	}
-	if (look_again)
-		timer_arm(&sm->poll, sm->config.standby_poll_ns);
+	sm->greater_since_ns = 0;
+	if (others)
+		look_again(sm);
 }
 
 static enum sm_step next(struct sm *sm)
@@ -275,6 +398,7 @@ static enum sm_step next(struct sm *sm)
 
 static void end(struct sm *sm)
 {
+	sm->dead = NULL;
 	if (sm->state == SM_MASTER)
 		elect_master(sm);
 	else

@@ -185,6 +185,13 @@ struct sm_switch *sm_switch_of(struct subnet_port *port, uint8_t *out)
 	return sm_node_of(port->peer->node)->sw;
 }
 
+static int by_lid(const void *a, const void *b)
+{
+	const struct sm_host *x = a, *y = b;
+
+	return (int)x->lid - (int)y->lid;
+}
+
 static int place_hosts(struct sm *sm)
 {
 	struct sm_graph *g = &sm->graph;
@@ -214,6 +221,10 @@ static int place_hosts(struct sm *sm)
 	for (uint32_t i = 0; i < sm->end_count; i++)
 		g->host_start[sm->switch_count] +=
 			sm_switch_of(sm->ends[i], &out) != NULL;
+	/* Not in the order in which this SM has found them. */
+	for (uint32_t i = 0; i < sm->switch_count; i++)
+		qsort(g->hosts + g->host_start[i],
+		      g->host_start[i + 1] - g->host_start[i], sizeof(*g->hosts), by_lid);
 	return 0;
 }
 

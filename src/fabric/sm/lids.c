@@ -2,12 +2,14 @@
 /*
  * A LID for every port, and LMC 0. A GUID keeps its LID as long as the SM lives, whether
  * the port is there or not; a port that the SM does not know keeps the LID that it has, if
- * that is valid and nobody else's; all others get the lowest that is free.
+ * that is valid and nobody else's; all others get the lowest that is free. Who has stood
+ * by knows no port: another one has given LIDs meanwhile.
  */
 #include "fabric/sm/sm_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 
@@ -37,6 +39,13 @@ void sm_lids_fini(struct sm *sm)
 	hash_drain(&sm->leases, free_lease);
 	hash_fini(&sm->leases);
 	free(sm->lid_owner);
+}
+
+void sm_lids_forget(struct sm *sm)
+{
+	hash_drain(&sm->leases, free_lease);
+	memset(sm->lid_owner, 0, (SM_LID_MAX + 1u) * sizeof(*sm->lid_owner));
+	sm->lid_cursor = 1;
 }
 
 static struct lease *lease_of(const struct sm *sm, uint64_t guid)

@@ -8,7 +8,8 @@
  * So at no moment there is more in the tables than either the old trees or the new ones,
  * and no mixture of both in which a packet could run in a circle or arrive twice. What
  * could not be removed somewhere keeps its block from being added to. A cell of which is
- * not known what the switch has (another SM's, a reset switch's) is emptied first.
+ * not known what the switch has (another SM's, a reset switch's) is emptied first, but
+ * for what a master left whose groups we have: that is read.
  *
  * Differs: OpenSM writes all blocks up to the highest ever used, on every switch, and
  * leaves what another SM has written (spec/sa-sm 2.5, 7.3).
@@ -256,6 +257,33 @@ static void send_cell(struct sm *sm, struct sm_cell *cell, const uint16_t *words
 	sm_smp_queue(smp);
 }
 
+static void cell_read(struct sm *sm, struct sm_smp *smp, int error, const uint8_t *data)
+{
+	struct sm_cell *cell = smp->arg;
+
+	/* What is not told will be emptied. */
+	for (unsigned int i = 0; !error && i < SM_MLIDS_BLOCK; i++)
+		cell->have[i] = (uint16_t)(data[2 * i] << 8 | data[2 * i + 1]);
+	cell->known = !error;
+	mc_go(sm);
+}
+
+/* The last master's, whose groups are ours: traffic goes on. */
+static void read_from(struct sm *sm, struct sm_cell *cell)
+{
+	struct sm_smp *smp;
+
+	if (cell->known || !cell->sw->inherited)
+		return;
+	smp = sm_smp_new(sm, SM_KIND_MCAST, &cell->sw->node->ports[0], MAD_METHOD_GET,
+			 SMP_MULTICAST_FT, (uint32_t)cell->position << 28 | cell->block,
+			 cell_read);
+	if (!smp)
+		return;
+	smp->arg = cell;
+	sm_smp_queue(smp);
+}
+
 static void remove_from(struct sm *sm, struct sm_cell *cell)
 {
 	uint16_t words[SM_MLIDS_BLOCK] = { 0 };
@@ -312,6 +340,19 @@ static void begin_pass(struct sm *sm)
 	mc->stage = SM_MC_COMPUTE;
 }
 
+static void end_reading(struct sm *sm)
+{
+	for (uint32_t i = 0; i < sm->switch_count; i++)
+		sm->switches[i]->inherited = false;
+	begin_pass(sm);
+}
+
+static void begin_reading(struct sm *sm)
+{
+	sm->mc.cursor = sm->mc.cells.next;
+	sm->mc.stage = SM_MC_READ;
+}
+
 /* True: for now this is enough. */
 static bool adopt_some(struct sm *sm)
 {
@@ -335,7 +376,7 @@ static bool adopt_some(struct sm *sm)
 		group_dirty(sm, g);
 	}
 	mc->restart = false;
-	begin_pass(sm);
+	begin_reading(sm);
 	return false;
 }
 
@@ -364,6 +405,7 @@ static const struct {
 	void (*each)(struct sm *sm, struct sm_cell *cell);
 	enum sm_mc_stage then;
 } stages[] = {
+	[SM_MC_READ] = { read_from, SM_MC_COMPUTE },
 	[SM_MC_REMOVE] = { remove_from, SM_MC_TOP },
 	[SM_MC_TOP] = { raise, SM_MC_ADD },
 	[SM_MC_ADD] = { add_to, SM_MC_IDLE },
@@ -386,6 +428,8 @@ static bool write_some(struct sm *sm)
 		return true;
 	mc->stage = stages[mc->stage].then;
 	mc->cursor = mc->cells.next;
+	if (mc->stage == SM_MC_COMPUTE)
+		end_reading(sm);
 	return false;
 }
 
@@ -529,6 +573,10 @@ static void begin(struct sm *sm)
 	mc->blocked = sm->sweep.topology; /* the routes are not there */
 	if (mc->blocked)
 		return;
+	/* With its groups the tables will be found to be right. */
+	if (sm->inheriting)
+		sm_serve(sm);
+	sm->inheriting = false;
 	mc->restart |= sm->sweep.regroup;
 	sm->sweep.regroup = false;
 	mc->switch_cursor = mc->group_cursor = 0;

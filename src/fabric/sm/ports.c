@@ -139,7 +139,8 @@ static bool address(struct sm *sm, struct subnet_port *port)
 	want.state = SMP_PORT_NOP;
 	if (agrees(port, &want))
 		return false;
-	sm_switch_forget(sm_node_of(port->node)->sw);
+	if (!sm_node_of(port->node)->sw->inherited)
+		sm_switch_forget(sm_node_of(port->node)->sw);
 	return send_set(sm, port, &want, armed);
 }
 
@@ -222,13 +223,7 @@ static enum sm_step arm_next(struct sm *sm)
 /* The tables are set, and data flows as soon as ports are ACTIVE. */
 static void arm_end(struct sm *sm)
 {
-	const struct sm_client_ops *client = sm->config.client;
-
-	if (sm->serving)
-		return;
-	sm->serving = true;
-	if (client && client->up)
-		client->up(sm->config.client_arg);
+	sm_serve(sm);
 }
 
 const struct sm_phase sm_phase_arm = { .name = "arm", .next = arm_next, .end = arm_end };

@@ -11,7 +11,7 @@
 #define DEFAULT_SMP_RETRIES     3u
 #define DEFAULT_SMPS_ON_WIRE    32u
 #define DEFAULT_LIGHT_SWEEP_NS  (10000 * TIMER_MS)
-#define DEFAULT_STANDBY_POLL_NS (250 * TIMER_MS)
+#define DEFAULT_STANDBY_POLL_NS (100 * TIMER_MS)
 
 static void started(struct timer *timer)
 {
@@ -135,6 +135,16 @@ static bool is_smp(uint8_t mgmt_class)
 	return mgmt_class == MAD_CLASS_SUBN_LID || mgmt_class == MAD_CLASS_SUBN_DIRECTED;
 }
 
+static void receive_gmp(struct sm *sm, const struct ib_packet *packet, uint8_t mgmt_class)
+{
+	const struct sm_client_ops *client = sm->config.client;
+
+	if (mgmt_class == MAD_CLASS_SUBN_ADM && sm->serving && client->receive)
+		client->receive(sm->config.client_arg, packet);
+	else if (mgmt_class == SM_PEER_CLASS && client->receive_peer)
+		client->receive_peer(sm->config.client_arg, packet);
+}
+
 void sm_receive(struct sm *sm, const struct ib_packet *packet)
 {
 	const struct sm_client_ops *client = sm->config.client;
@@ -150,14 +160,24 @@ void sm_receive(struct sm *sm, const struct ib_packet *packet)
 			receive_smp(sm, packet, &h);
 		return;
 	}
-	if (packet->dest_qp == IB_QP_GSI && h.mgmt_class == MAD_CLASS_SUBN_ADM &&
-	    sm->serving && client && client->receive)
-		client->receive(sm->config.client_arg, packet);
+	if (packet->dest_qp == IB_QP_GSI && client)
+		receive_gmp(sm, packet, h.mgmt_class);
 }
 
 int sm_send_gsi(struct sm *sm, const struct ib_packet *packet)
 {
 	return sm->config.port->send(sm->config.port_arg, packet);
+}
+
+void sm_serve(struct sm *sm)
+{
+	const struct sm_client_ops *client = sm->config.client;
+
+	if (sm->serving)
+		return;
+	sm->serving = true;
+	if (client && client->up)
+		client->up(sm->config.client_arg);
 }
 
 /* -- what others ask ------------------------------------------------------------------- */

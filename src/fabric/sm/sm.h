@@ -40,7 +40,7 @@ struct sm_config {
 	unsigned int smp_retries;  /* 0: 3 */
 	unsigned int smps_on_wire; /* 0: 32 */
 	uint64_t light_sweep_ns;   /* 0: 10 s */
-	uint64_t standby_poll_ns;  /* 0: 250 ms; a master that misses 3 is dead */
+	uint64_t standby_poll_ns;  /* 0: 100 ms; a master that misses 3 is dead */
 	/* Partitions, which live as long as the SM; null: Default=0xffff, all ports full
 	 * members, IPv4 broadcast group. */
 	const struct sm_partition *partitions;
@@ -76,7 +76,25 @@ struct sm_client_ops {
 	void (*receive)(void *arg, const struct ib_packet *packet);
 	/* A trap that it was told by the SMP layer, to be forwarded to subscribers. */
 	void (*trap)(void *arg, const uint8_t *notice /* NOTICE_TRAP_BYTES */);
+
+	/* -- more than one SM; each may be null ---------------------------------------- */
+
+	/* A QP1 packet of class SM_PEER_CLASS, whatever the state. */
+	void (*receive_peer)(void *arg, const struct ib_packet *packet);
+	/* The master that this SM stands by for has just shown that it lives. Its port's
+	 * LID and our own, as our port has them: what is for its SA goes there. */
+	void (*follow)(void *arg, uint16_t lid, uint16_t master_lid);
+	/* This SM becomes master. True: the SA has the groups as the last master had them.
+	 * Then ports and tables stay as they are where they are as that master left them,
+	 * nobody is told to register anew, and `up` comes before tables are written. */
+	bool (*inherit)(void *arg);
+	/* The SA at this port has everything that ours has. A greater SM waits for that
+	 * before it is handed mastership, for a while. */
+	bool (*is_followed)(void *arg, uint64_t port_guid);
 };
+
+/* Between the administrators of SMs, a vendor class with RMPP. */
+#define SM_PEER_CLASS 0x36
 
 int sm_create(const struct sm_config *config, struct sm **ret);
 /* As a process that is killed: nothing is told to anybody. */

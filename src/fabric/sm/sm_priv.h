@@ -102,6 +102,7 @@ struct sm_switch {
 	uint32_t cell_count;
 	uint8_t positions;
 	bool mft_adopted; /* cells stand for whatever the switch may have in its table */
+	bool inherited;   /* and that counts: it is read, not emptied */
 	bool top_asked;   /* by this pass */
 	uint16_t mft_top; /* what we want it to be at the least */
 	uint32_t component, eccentricity;
@@ -131,6 +132,7 @@ struct sm_smp {
 	struct subnet_port *to; /* null: the SM's own port, before it is known */
 	uint8_t beyond; /* one hop further, through this port of it; 0: `to` itself */
 	bool once;      /* no repetition */
+	bool hasty;     /* none either, but where datagrams are lost */
 	enum sm_kind kind;
 	uint8_t method;
 	uint16_t attr;
@@ -195,6 +197,7 @@ struct sm_tree {
 enum sm_mc_stage {
 	SM_MC_IDLE,
 	SM_MC_ADOPT, /* new switches, and those that have been reset */
+	SM_MC_READ,  /* tables that are inherited */
 	SM_MC_COMPUTE,
 	SM_MC_REMOVE, /* entries that must go, before any that must come */
 	SM_MC_TOP,
@@ -268,6 +271,9 @@ struct sm {
 	bool up;       /* the last heavy sweep left nothing to be done */
 	bool serving;  /* the client was told `up` */
 	bool doubting; /* another master may have written what it liked */
+	/* The client has all that the last master had: until what it has set up is found,
+	 * and until its tables are read. */
+	bool inheriting_ports, inheriting;
 	struct timer start;
 	uint32_t tag; /* upper half of TIDs */
 
@@ -310,7 +316,10 @@ struct sm {
 	unsigned int remote_count;
 	struct timer poll;
 	struct subnet_port *master;
-	unsigned int poll_misses;
+	struct subnet_port *dead; /* a master that did not answer, for the next sweep */
+	unsigned int poll_misses, polls_good;
+	uint16_t master_lid;       /* as our own port was told it; 0: not yet */
+	uint64_t greater_since_ns; /* a greater SM is waiting; 0: none */
 	uint32_t act_count;
 
 	struct {
@@ -398,6 +407,10 @@ struct sm_smp *sm_sweep_ask(struct sm *sm, struct subnet_port *to, uint8_t metho
 
 int sm_lids_init(struct sm *sm);
 void sm_lids_fini(struct sm *sm);
+/* Another one gives LIDs meanwhile. */
+void sm_lids_forget(struct sm *sm);
+/* The client may serve. */
+void sm_serve(struct sm *sm);
 void sm_graph_free(struct sm *sm);
 void sm_graph_level_by_root(struct sm *sm);
 /* The switch at which the port's LID is delivered, and through which of its ports; null:
@@ -451,6 +464,8 @@ void sm_election_fini(struct sm *sm);
 void sm_election_request(struct sm *sm, const struct ib_packet *packet);
 /* Another SM was found at the port by this sweep. */
 void sm_election_found(struct sm *sm, struct subnet_port *port);
+/* Is there another master, or a greater SM? */
+void sm_election_look(struct sm *sm);
 void sm_become_standby(struct sm *sm, struct subnet_port *master);
 void sm_become_master(struct sm *sm);
 void sm_trap(struct sm *sm, const struct ib_packet *packet);

@@ -201,7 +201,7 @@ static unsigned int tries_allowed(const struct sm *sm, const struct sm_smp *smp)
 {
 	unsigned int tries = sm->config.smp_retries + 1;
 
-	if (smp->once)
+	if (smp->once || (smp->hasty && !sm->sweep.lossy))
 		return 1;
 	return sm->sweep.lossy ? tries * LOSSY_FACTOR : tries;
 }

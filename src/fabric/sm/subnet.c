@@ -163,7 +163,7 @@ void sm_switch_forget(struct sm_switch *sw)
 {
 	if (sw->lft_known)
 		memset(sw->lft_known, 0, sw->lft_blocks * sizeof(*sw->lft_known));
-	sw->mft_adopted = false;
+	sw->mft_adopted = sw->inherited = false;
 	for (uint32_t i = 0; i < sw->cell_count; i++)
 		if (sw->cells[i])
 			sw->cells[i]->known = false;
@@ -256,6 +256,8 @@ void sm_node_destroy(struct sm *sm, struct sm_node *n)
 			sm->own = sm->subnet.sm_port = NULL;
 		if (sm->master == &node->ports[i])
 			sm->master = NULL;
+		if (sm->dead == &node->ports[i])
+			sm->dead = NULL;
 		for (unsigned int r = 0; r < sm->remote_count; r++)
 			if (sm->remotes[r].port == &node->ports[i])
 				sm->remotes[r].port = NULL;

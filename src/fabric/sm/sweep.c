@@ -94,6 +94,7 @@ static void finish_light(struct sm *sm)
 	if (sm->sweep.changed)
 		sm->sweep.wanted = true;
 	sm_sweep_stop(sm, sm->sweep.wanted ? 0 : sm->config.light_sweep_ns);
+	sm_election_look(sm);
 }
 
 static void finish(struct sm *sm)

@@ -101,7 +101,7 @@ static bool has_stale_top(const struct sm_switch *sw)
 {
 	uint16_t top = sw->node->switch_info.mft_top;
 
-	return !sw->mft_adopted && sm_switch_has_top(sw) &&
+	return !sw->mft_adopted && !sw->inherited && sm_switch_has_top(sw) &&
 	       top >= IB_LID_MULTICAST_BASE && top != IB_LID_PERMISSIVE;
 }
 
