@@ -1,24 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The event loop over libevent's core.
+ * The event loop over libevent's core, which looks after descriptors and signals. Timers
+ * stand in a queue of our own with one descriptor of the kernel's: libevent would set its
+ * own anew in every turn, which costs a system call, and its order among equal times is
+ * unspecified. The descriptor is set when something is due earlier than it says, and not
+ * when nothing is due then any more.
  *
- * Timers of zero delay do not go through libevent's heap, whose order among equal times
- * is unspecified: they stand in a queue of their own, which one libevent timer empties.
- * What is armed while the queue is being emptied waits for the next turn.
+ * Timers of zero delay wait in a list, which is emptied once a turn, after the
+ * descriptors. What is armed meanwhile waits for the next turn.
  */
 #include "loop/loop.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 #include <event2/event.h>
 
 #include "base/clock.h"
 #include "base/list.h"
+#include "base/timer.h"
 
 struct loop {
 	struct event_base *base;
-	struct event *turn;   /* pending while `deferred` is not empty */
+	bool stopped;
+	struct timer_queue timers; /* of more than zero delay */
+	int timer_fd;              /* readable at timer_at_ns */
+	uint64_t timer_at_ns;      /* UINT64_MAX: not set */
+	struct event *timer_event;
 	struct list deferred; /* timers of zero delay, in the order of arming */
 	loop_fn before;       /* every callback; null: nothing */
 	void *before_arg;
@@ -34,7 +44,7 @@ struct loop_io {
 
 struct loop_timer {
 	struct loop *loop;
-	struct event *event;
+	struct timer timer;
 	struct list link; /* in loop->deferred while armed with zero */
 	loop_fn fn;
 	void *arg;
@@ -53,9 +63,8 @@ static void begin(struct loop *loop)
 		loop->before(loop->before_arg);
 }
 
-static void run_deferred(evutil_socket_t fd, short what, void *arg)
+static void run_deferred(struct loop *loop)
 {
-	struct loop *loop = arg;
 	struct list batch = LIST_INIT(batch);
 
 	/* Move all: a callback may arm, disarm or destroy any timer, its own too. */
@@ -74,27 +83,77 @@ static void run_deferred(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
+/* -- the kernel's timer ------------------------------------------------------------- */
+
+static void set_timer(struct loop *loop)
+{
+	uint64_t next = timer_queue_next(&loop->timers);
+	struct itimerspec at = {
+		.it_value = { .tv_sec = (time_t)(next / 1000000000u),
+			      .tv_nsec = (long)(next % 1000000000u) },
+	};
+
+	if (next >= loop->timer_at_ns)
+		return;
+	loop->timer_at_ns = next;
+	timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
+static void earlier(void *arg)
+{
+	set_timer(arg);
+}
+
+static void timers_due(evutil_socket_t fd, short what, void *arg)
+{
+	struct loop *loop = arg;
+	uint64_t expired;
+
+	/* It may have been set anew since it was seen readable. */
+	if (read(fd, &expired, sizeof(expired)) < 0)
+		return;
+	timer_queue_run(&loop->timers, clock_now_ns());
+	loop->timer_at_ns = UINT64_MAX;
+	set_timer(loop);
+}
+
+/* -- life --------------------------------------------------------------------------- */
+
+static int open_timer(struct loop *loop)
+{
+	timer_queue_init(&loop->timers, clock_now_ns(), earlier, loop);
+	loop->timer_at_ns = UINT64_MAX;
+	loop->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (loop->timer_fd < 0)
+		return -errno;
+	loop->timer_event = event_new(loop->base, loop->timer_fd, EV_READ | EV_PERSIST,
+				      timers_due, loop);
+	if (loop->timer_event && event_add(loop->timer_event, NULL) == 0)
+		return 0;
+	if (loop->timer_event)
+		event_free(loop->timer_event);
+	close(loop->timer_fd);
+	return -ENOMEM;
+}
+
 int loop_create(struct loop **ret)
 {
 	struct event_config *config;
 	struct loop *loop;
+	int r = -ENOMEM;
 
 	loop = calloc(1, sizeof(*loop));
 	config = event_config_new();
 	if (!loop || !config)
 		goto free_config;
-	/* Delays count from now, not from the start of the turn, and by the exact clock:
-	 * the coarse one lags by up to a tick, and a timer by it runs that much early.
-	 * EVENT_* variables of whoever started us do not choose our method. */
-	event_config_set_flag(config, EVENT_BASE_FLAG_NO_CACHE_TIME);
-	event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER);
+	/* EVENT_* variables of whoever started us do not choose our method. */
 	event_config_set_flag(config, EVENT_BASE_FLAG_IGNORE_ENV);
 	list_init(&loop->deferred);
 	loop->base = event_base_new_with_config(config);
 	if (!loop->base)
 		goto free_config;
-	loop->turn = event_new(loop->base, -1, 0, run_deferred, loop);
-	if (!loop->turn)
+	r = open_timer(loop);
+	if (r < 0)
 		goto free_base;
 	event_config_free(config);
 	*ret = loop;
@@ -106,25 +165,38 @@ free_config:
 	if (config)
 		event_config_free(config);
 	free(loop);
-	return -ENOMEM;
+	return r;
 }
 
 void loop_destroy(struct loop *loop)
 {
 	if (!loop)
 		return;
-	event_free(loop->turn);
+	event_free(loop->timer_event);
+	close(loop->timer_fd);
 	event_base_free(loop->base);
 	free(loop);
 }
 
 int loop_run(struct loop *loop)
 {
-	return event_base_loop(loop->base, EVLOOP_NO_EXIT_ON_EMPTY) < 0 ? -EIO : 0;
+	loop->stopped = false;
+	while (!loop->stopped) {
+		int flags = EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY;
+
+		if (!list_empty(&loop->deferred))
+			flags |= EVLOOP_NONBLOCK;
+		if (event_base_loop(loop->base, flags) < 0)
+			return -EIO;
+		if (!loop->stopped)
+			run_deferred(loop);
+	}
+	return 0;
 }
 
 void loop_stop(struct loop *loop)
 {
+	loop->stopped = true;
 	event_base_loopbreak(loop->base);
 }
 
@@ -198,9 +270,9 @@ void loop_io_destroy(struct loop_io *io)
 	free(io);
 }
 
-static void timer_due(evutil_socket_t fd, short what, void *arg)
+static void timer_due(struct timer *timer)
 {
-	struct loop_timer *t = arg;
+	struct loop_timer *t = container_of(timer, struct loop_timer, timer);
 
 	begin(t->loop);
 	t->fn(t->arg);
@@ -217,46 +289,34 @@ int loop_timer_create(struct loop *loop, loop_fn fn, void *arg, struct loop_time
 	t->fn = fn;
 	t->arg = arg;
 	list_init(&t->link);
-	t->event = event_new(loop->base, -1, 0, timer_due, t);
-	if (!t->event) {
-		free(t);
-		return -ENOMEM;
-	}
+	timer_init(&t->timer, &loop->timers, timer_due);
 	*ret = t;
 	return 0;
 }
 
-static void arm_us(struct loop_timer *t, uint64_t delay_us)
-{
-	struct timeval tv = {
-		.tv_sec = (time_t)(delay_us / 1000000),
-		.tv_usec = (suseconds_t)(delay_us % 1000000),
-	};
-
-	loop_timer_disarm(t);
-	if (delay_us) {
-		event_add(t->event, &tv);
-		return;
-	}
-	list_append(&t->loop->deferred, &t->link);
-	if (!event_pending(t->loop->turn, EV_TIMEOUT, NULL))
-		event_add(t->loop->turn, &tv);
-}
-
 void loop_timer_arm(struct loop_timer *t, uint64_t delay_ms)
 {
-	arm_us(t, delay_ms * 1000);
+	uint64_t most = UINT64_MAX / 1000000;
+
+	loop_timer_arm_ns(t, (delay_ms < most ? delay_ms : most) * 1000000);
 }
 
 void loop_timer_arm_ns(struct loop_timer *t, uint64_t delay_ns)
 {
-	arm_us(t, delay_ns / 1000 + (delay_ns % 1000 > 0));
+	loop_timer_disarm(t);
+	if (!delay_ns) {
+		list_append(&t->loop->deferred, &t->link);
+		return;
+	}
+	/* Delays count from now, not from the start of the turn. */
+	timer_queue_advance(&t->loop->timers, clock_now_ns());
+	timer_arm(&t->timer, delay_ns);
 }
 
 void loop_timer_disarm(struct loop_timer *t)
 {
 	list_remove(&t->link);
-	event_del(t->event);
+	timer_disarm(&t->timer);
 }
 
 void loop_timer_destroy(struct loop_timer *t)
@@ -264,7 +324,6 @@ void loop_timer_destroy(struct loop_timer *t)
 	if (!t)
 		return;
 	loop_timer_disarm(t);
-	event_free(t->event);
 	free(t);
 }
 

@@ -44,7 +44,7 @@ int loop_timer_create(struct loop *loop, loop_fn fn, void *arg, struct loop_time
  * what is already due, in the order of arming: how a callback is kept out of the call
  * that caused it. */
 void loop_timer_arm(struct loop_timer *timer, uint64_t delay_ms);
-/* The same in nanoseconds, rounded up to microseconds. */
+/* The same in nanoseconds. */
 void loop_timer_arm_ns(struct loop_timer *timer, uint64_t delay_ns);
 void loop_timer_disarm(struct loop_timer *timer);
 void loop_timer_destroy(struct loop_timer *timer);
