@@ -5,18 +5,28 @@
  * the routes have changed.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "hca/groups_priv.h"
 
 /* Entries looked at in one slice: well below a millisecond. */
-#define SLICE 2048u
+#define SLICE  2048u
+/* What to ask for the senders of a LID counts as, where there are hundreds of ports. */
+#define ASKING 128u
 
 static uint64_t routes_of(const struct hca_device *dev)
 {
 	const struct path *path = dev->path;
 
 	return path->ops->generation ? path->ops->generation(path->arg) : 0;
+}
+
+static uint64_t senders_routes_of(const struct hca_device *dev)
+{
+	const struct path *path = dev->path;
+
+	return path->ops->senders ? path->ops->senders_generation(path->arg) : 0;
 }
 
 /* -- groups ------------------------------------------------------------------------- */
@@ -135,42 +145,67 @@ void hca_group_uncompile(struct hca_group *group)
 
 /* -- unicast ------------------------------------------------------------------------ */
 
-static bool reach_port(struct hca_device *dev, const struct hca_device *to)
+static void set_sender(struct hca_device *from, uint16_t lid, const uint64_t *senders)
 {
-	const struct path *path = dev->path;
-	const struct shm_port *port = hca_port(to, 1);
-	uint32_t lid = atomic_load(&port->lid);
-	uint32_t end = lid + (1u << (atomic_load(&port->lmc) & 7));
-	bool changed = false;
+	bool there = senders[from->port_index / 64] >> (from->port_index % 64) & 1;
 
-	for (; lid && lid < end && lid < IB_LID_MULTICAST_BASE; lid++)
-		changed |=
-			shm_reach_set(dev->site->tables, dev->port_index, (uint16_t)lid,
-				      path->ops->reaches(path->arg, dev->port_index,
-							 to->port_index, (uint16_t)lid));
-	return changed;
+	if (shm_reach_set(from->site->tables, from->port_index, lid, there))
+		hca_port_changed(from);
 }
 
-/* Returns how many ports it asked for. */
-static uint32_t reach_compile(struct hca_device *dev)
+/* `changed`: a bit a port; those of others need not be looked at. */
+static void set_senders(struct hca_device *to, uint16_t lid, const uint64_t *senders,
+			const uint64_t *changed)
 {
-	bool changed = false;
-	uint32_t asked = 0;
+	list_for_each(l, &to->site->devices) {
+		struct hca_device *from = container_of(l, struct hca_device, site_link);
+		uint32_t port = from->port_index;
 
-	dev->reach_stale = false;
-	if (dev->ib.removed || !dev->path->ops->reaches)
-		return 0;
-	list_for_each(l, &dev->site->devices) {
-		const struct hca_device *to =
-			container_of(l, struct hca_device, site_link);
-
-		if (to == dev || !to->infiniband || to->ib.removed)
-			continue;
-		changed |= reach_port(dev, to);
-		asked++;
+		if (from != to && from->infiniband && !from->ib.removed &&
+		    (!changed || changed[port / 64] >> (port % 64) & 1))
+			set_sender(from, lid, senders);
 	}
-	if (changed)
-		hca_port_changed(dev);
+}
+
+static bool differ(const struct hca_device *to, const uint64_t *senders, uint64_t *ret)
+{
+	uint64_t any = 0;
+
+	for (unsigned int i = 0; i < HCA_SENDER_WORDS; i++) {
+		ret[i] = to->senders[i] ^ senders[i];
+		any |= ret[i];
+	}
+	return any != 0;
+}
+
+static void compile_lid(struct hca_device *to, uint16_t lid, bool is_first)
+{
+	uint64_t senders[HCA_SENDER_WORDS] = { 0 }, changed[HCA_SENDER_WORDS];
+	bool known = is_first && to->senders_lid == lid &&
+		     to->senders_serial == to->site->senders_serial;
+
+	to->path->ops->senders(to->path->arg, to->port_index, lid, senders,
+			       HCA_SENDER_WORDS);
+	if (!known)
+		set_senders(to, lid, senders, NULL);
+	else if (differ(to, senders, changed))
+		set_senders(to, lid, senders, changed);
+	if (!is_first)
+		return;
+	memcpy(to->senders, senders, sizeof(senders));
+	to->senders_lid = lid;
+	to->senders_serial = to->site->senders_serial;
+}
+
+static uint32_t compile_senders(struct hca_device *to)
+{
+	const struct shm_port *port = hca_port(to, 1);
+	uint32_t first = atomic_load(&port->lid), asked = 1;
+	uint32_t end = first + (1u << (atomic_load(&port->lmc) & 7));
+
+	for (uint32_t lid = first; lid && lid < end && lid < IB_LID_MULTICAST_BASE;
+	     lid++, asked += ASKING)
+		compile_lid(to, (uint16_t)lid, lid == first);
 	return asked;
 }
 
@@ -191,12 +226,16 @@ static void find_stale(struct hca_site *site)
 {
 	list_for_each(l, &site->devices) {
 		struct hca_device *dev = container_of(l, struct hca_device, site_link);
-		uint64_t routes = routes_of(dev);
+		uint64_t routes = routes_of(dev), senders = senders_routes_of(dev);
 
+		if (dev->senders_routes != senders && !dev->ib.removed) {
+			dev->senders_routes = senders;
+			list_remove(&dev->reach_link);
+			list_append(&site->unreached, &dev->reach_link);
+		}
 		if (dev->routes == routes)
 			continue;
 		dev->routes = routes;
-		dev->reach_stale = true;
 		append_all(&site->stale, &dev->compiled);
 	}
 }
@@ -217,26 +256,31 @@ static uint32_t compile_next(struct hca_site *site)
 	return group->entry_count + 1;
 }
 
-static struct hca_device *next_reach(struct hca_site *site)
+static uint32_t senders_next(struct hca_site *site)
 {
-	list_for_each(l, &site->devices) {
-		struct hca_device *dev = container_of(l, struct hca_device, site_link);
+	struct hca_device *dev =
+		container_of(site->unreached.next, struct hca_device, reach_link);
 
-		if (dev->reach_stale)
-			return dev;
-	}
-	return NULL;
+	list_remove(&dev->reach_link);
+	return compile_senders(dev);
 }
 
+static bool is_done(const struct hca_site *site)
+{
+	return list_empty(&site->unreached) && list_empty(&site->stale);
+}
+
+/* What changes while there is more to do is looked at when that is done, lest there be no
+ * end while a subnet manager is at work. */
 bool hca_site_recompile(struct hca_site *site)
 {
-	struct hca_device *dev;
 	uint32_t done = 0;
 
-	find_stale(site);
-	while (done < SLICE && (dev = next_reach(site)))
-		done += reach_compile(dev) + 1;
+	if (is_done(site))
+		find_stale(site);
+	while (done < SLICE && !list_empty(&site->unreached))
+		done += senders_next(site);
 	while (done < SLICE && !list_empty(&site->stale))
 		done += compile_next(site);
-	return next_reach(site) || !list_empty(&site->stale);
+	return !is_done(site);
 }

@@ -202,6 +202,7 @@ static void take_config(struct hca_device *dev, const struct hca_device_config *
 	dev->infiniband = config->link.ib != NULL;
 	list_init(&dev->group_list);
 	list_init(&dev->compiled);
+	list_init(&dev->reach_link);
 }
 
 int hca_device_create(struct ib_node *node, const struct hca_device_config *config,
@@ -231,6 +232,7 @@ int hca_device_create(struct ib_node *node, const struct hca_device_config *conf
 	if (r < 0)
 		goto unpublish_port;
 	list_append(&config->site->devices, &dev->site_link);
+	dev->site->senders_serial++;
 	*ret = dev;
 	return 0;
 
@@ -273,6 +275,8 @@ int hca_device_follow(struct hca_device *dev, const struct hca_port_link *link)
 		return -EINVAL;
 	was = port_state(dev);
 	changes = hca_port_follow(dev, link);
+	if (changes & HCA_PORT_LID)
+		dev->site->senders_serial++;
 	if (changes & HCA_PORT_GIDS)
 		tell(dev, IB_EVENT_GID_CHANGE);
 	if (changes & HCA_PORT_PKEYS)
@@ -307,6 +311,8 @@ void hca_device_remove(struct hca_device *dev)
 		return;
 	hca_port_unpublish(dev);
 	hca_groups_unreach(dev);
+	list_remove(&dev->reach_link);
+	dev->site->senders_serial++;
 	/* Before anybody is told: who has opened it meanwhile looks at this then. */
 	atomic_fetch_add(&dev->site->tables->h.devices_generation, 1);
 	ib_remove_device(&dev->ib);

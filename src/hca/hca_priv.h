@@ -23,9 +23,14 @@ struct hca_site {
 	uint32_t gid_serial; /* shm_gid_entry.valid of the youngest entry */
 	struct hca_process *processes[SHM_SLOTS_MAX];
 	struct list devices; /* struct hca_device.site_link, from creation to destruction */
-	struct hash entries; /* struct hca_entry by (ingress port, MGID, MLID) */
-	struct list stale;   /* struct hca_group.compile_link: to be compiled anew */
+	struct hash entries;   /* struct hca_entry by (ingress port, MGID, MLID) */
+	struct list stale;     /* struct hca_group.compile_link: to be compiled anew */
+	struct list unreached; /* struct hca_device.reach_link: the same of its senders */
+	/* +1 when devices or their LIDs change: what is known of senders is true no more. */
+	uint64_t senders_serial;
 };
+
+#define HCA_SENDER_WORDS (SHM_PORTS_MAX / 64u)
 
 struct hca_device {
 	struct ib_device ib;
@@ -40,8 +45,13 @@ struct hca_device {
 	char netdev[16];
 	struct list site_link;
 	uint64_t routes;      /* generation of the path that `compiled` is up to */
-	bool reach_stale;     /* unicast reach is not */
 	struct list compiled; /* struct hca_group.compile_link, those not in site.stale */
+	uint64_t senders_routes; /* the same of `senders` */
+	struct list reach_link;  /* in site.unreached while they are to be asked for */
+	/* From which ports its first LID is reached, a bit a port, as the tables have it. */
+	uint64_t senders_serial; /* site.senders_serial of then */
+	uint16_t senders_lid;
+	uint64_t senders[HCA_SENDER_WORDS];
 	struct hca_ids qpns;
 	struct hca_use use;
 	struct hash groups;     /* struct hca_group by (port, MGID) */

@@ -14,6 +14,8 @@ int hca_site_create(struct shm_tables *tables, struct hca_site **ret)
 	site->tables = tables;
 	list_init(&site->devices);
 	list_init(&site->stale);
+	list_init(&site->unreached);
+	site->senders_serial = 1;
 	r = hash_init(&site->entries);
 	if (r < 0)
 		goto free_site;

@@ -297,6 +297,11 @@ uint64_t fabric_routes_generation(const struct fabric *f)
 	return f->generation;
 }
 
+uint64_t fabric_unicast_generation(const struct fabric *f)
+{
+	return f->unicast_generation;
+}
+
 unsigned int fabric_node_count(const struct fabric *f)
 {
 	return f->node_count;

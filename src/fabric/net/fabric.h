@@ -100,8 +100,19 @@ struct fabric_port *fabric_walk_unicast(const struct fabric_port *port, uint16_t
  * the fabric; then `fn` is called more than once for the same port. */
 void fabric_walk_multicast(const struct fabric_port *port, uint16_t mlid, uint16_t pkey,
 			   void (*fn)(void *arg, struct fabric_port *reached), void *arg);
+/* The same question from many ports, at a fraction of the price: whether a packet to
+ * `dlid` arrives at `to`. What was found out for one port holds for the next one until
+ * fabric_arrivals_begin is called again or anything else happens to the fabric. */
+void fabric_arrivals_begin(struct fabric *f, const struct fabric_port *to, uint16_t dlid,
+			   uint16_t pkey);
+bool fabric_arrives(struct fabric *f, const struct fabric_port *from);
+/* The number of the switch into which packets from an adapter's port come; ports with the
+ * same one reach the same ports, but for themselves. -1: into none. */
+int fabric_walk_entry(const struct fabric_port *port, uint16_t pkey);
 /* Goes up whenever an answer may be another. */
 uint64_t fabric_routes_generation(const struct fabric *f);
+/* The same for unicast alone. */
+uint64_t fabric_unicast_generation(const struct fabric *f);
 /* PortCounters, as the PMA shows them, of data that an engine has moved. */
 void fabric_port_count(struct fabric_port *port, uint64_t xmit_bytes,
 		       uint64_t xmit_packets, uint64_t rcv_bytes, uint64_t rcv_packets);

@@ -105,6 +105,17 @@ struct fabric_node {
 	uint32_t mft_blocks;
 	unsigned int positions;
 	uint8_t (*sl_to_vl)[8]; /* [in * (num_ports + 1) + out]; null: never written */
+	/* What fabric_arrives knows: does a packet that comes into the switch arrive? */
+	uint32_t arrivals_serial;
+	bool arrives;
+	struct fabric_node *trail; /* the switch before, while that is found out */
+};
+
+/* The question that fabric_arrivals_begin has asked. */
+struct net_arrivals {
+	const struct fabric_port *to;
+	uint16_t dlid, pkey;
+	uint32_t serial; /* of the question; nodes with another one are not known yet */
 };
 
 struct fabric {
@@ -131,6 +142,8 @@ struct fabric {
 	struct list notices; /* net_end.notice */
 	struct timer notify;
 	uint64_t generation; /* of what fabric_walk_* answers */
+	uint64_t unicast_generation;
+	struct net_arrivals arrivals;
 	uint64_t next_tid;
 	struct fabric_trouble trouble;
 	struct fabric_counters counters;
@@ -159,8 +172,9 @@ static inline bool net_has_lid(const struct fabric_port *p, uint16_t lid)
 
 /* -- fabric.c, notify.c ------------------------------------------------------------ */
 
-/* What fabric_walk_* answers may be another. */
+/* What fabric_walk_* answers may be another; the second: for multicast alone. */
 void net_routes_changed(struct fabric *f);
+void net_multicast_changed(struct fabric *f);
 /* Tell whoever is attached, later. External ports have nobody. */
 void net_port_changed(struct fabric_port *p, unsigned int changes);
 void net_notify_init(struct fabric *f);

@@ -5,11 +5,17 @@
  */
 #include "fabric/net/fabric_priv.h"
 
-void net_routes_changed(struct fabric *f)
+void net_multicast_changed(struct fabric *f)
 {
 	f->generation++;
 	if (f->routes_changed)
 		f->routes_changed(f->arg);
+}
+
+void net_routes_changed(struct fabric *f)
+{
+	f->unicast_generation++;
+	net_multicast_changed(f);
 }
 
 /* What changes because of what is told here is told at the next run. Who detaches, takes

@@ -138,7 +138,7 @@ int net_mft_set(struct fabric_node *n, uint32_t block, unsigned int position,
 		free(rows);
 		n->mft[block] = NULL;
 	}
-	net_routes_changed(n->fabric);
+	net_multicast_changed(n->fabric);
 	return 0;
 }
 

@@ -161,6 +161,83 @@ struct fabric_port *fabric_walk_unicast(const struct fabric_port *port, uint16_t
 	return net_route(&t, self(port)) == NET_PASSED ? net_end_of(t.at) : NULL;
 }
 
+/* -- unicast from many ports ------------------------------------------------------- */
+
+void fabric_arrivals_begin(struct fabric *f, const struct fabric_port *to, uint16_t dlid,
+			   uint16_t pkey)
+{
+	f->arrivals.to = to;
+	f->arrivals.dlid = dlid;
+	f->arrivals.pkey = pkey;
+	f->arrivals.serial++;
+}
+
+/* A packet that came into a switch goes on: false when it has ended, in *ret how. Only
+ * whether it goes back where it came from depends on that; else the switch's answer is the
+ * same for whatever comes. Where it has been already, it says no: a circle. */
+static bool go_on(const struct net_arrivals *a, struct net_transit *t,
+		  struct fabric_node **trail, bool *ret)
+{
+	struct fabric_node *n = t->at->node;
+	uint8_t port = net_lft_port(n, a->dlid);
+	struct fabric_port *out;
+
+	*ret = false;
+	if (port == t->at->num || port > n->num_ports)
+		return false;
+	if (n->arrivals_serial == a->serial) {
+		*ret = n->arrives;
+		return false;
+	}
+	n->arrivals_serial = a->serial;
+	n->arrives = false;
+	n->trail = *trail;
+	*trail = n;
+	out = &n->ports[port];
+	if (port && net_cross(t, out) != NET_PASSED)
+		return false;
+	if (port && t->at->node->is_switch)
+		return true;
+	if (port)
+		out = t->at;
+	*ret = out == a->to && net_has_lid(out, a->dlid);
+	return false;
+}
+
+bool fabric_arrives(struct fabric *f, const struct fabric_port *from)
+{
+	const struct net_arrivals *a = &f->arrivals;
+	struct net_transit t = { .dlid = a->dlid, .pkey = a->pkey, .at = self(from) };
+	struct fabric_node *trail = NULL;
+	bool arrives = false;
+
+	if (from->info.state != SMP_PORT_ACTIVE || a->dlid >= IB_LID_MULTICAST_BASE)
+		return false;
+	if (net_has_lid(from, a->dlid))
+		return from == a->to;
+	if (!from->node->is_switch) {
+		if (net_cross(&t, self(from)) != NET_PASSED)
+			return false;
+		if (!t.at->node->is_switch)
+			return t.at == a->to && net_has_lid(t.at, a->dlid);
+	}
+	while (go_on(a, &t, &trail, &arrives))
+		;
+	for (; trail && arrives; trail = trail->trail)
+		trail->arrives = true;
+	return arrives;
+}
+
+int fabric_walk_entry(const struct fabric_port *port, uint16_t pkey)
+{
+	struct net_transit t = { .pkey = pkey };
+
+	if (port->node->is_switch || port->info.state != SMP_PORT_ACTIVE ||
+	    net_cross(&t, self(port)) != NET_PASSED || !t.at->node->is_switch)
+		return -1;
+	return (int)(t.at->node - t.at->node->fabric->nodes);
+}
+
 /* -- multicast --------------------------------------------------------------------- */
 
 #define COPIES_FIRST 64u

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ports of the fabric at their places, and the questions about them.
- *
- * A walk asks for a P_Key, where the HCA asks for none: a datagram has one of those in its
- * port's table, so a port is reached when it is by one of them. Whether that of a datagram
- * is the right one its receiver says.
+ * Ports of the fabric at their places, and when answers about them change.
  */
 #include <endian.h>
 #include <errno.h>
@@ -15,28 +11,49 @@
 
 #define PLACES_FIRST 16u
 #define PLACES_MAX   65536u
+#define FOLLOW_REST  4u /* times as long as it took */
 
 /* -- when answers change ------------------------------------------------------------- */
+
+/* A subnet manager at work changes answers all the time. Who asks for all of them anew
+ * each time would have no time left to carry what changes them: he rests in between. */
+static void follow_later(struct path_fabric *pf)
+{
+	uint64_t rest = FOLLOW_REST * (pf->ended_ns - pf->began_ns);
+	uint64_t now = pf->timer.queue->now_ns;
+
+	if (pf->timer.armed)
+		return;
+	timer_arm(&pf->timer, pf->ended_ns + rest > now ? pf->ended_ns + rest - now : 0);
+}
 
 static void answers_changed(struct path_fabric *pf)
 {
 	pf->changes++;
-	if (!pf->timer.armed)
-		timer_arm(&pf->timer, 0);
+	follow_later(pf);
 }
 
 static void follow(struct timer *timer)
 {
 	struct path_fabric *pf = container_of(timer, struct path_fabric, timer);
+	uint64_t now = timer->queue->now_ns;
 
-	if (pf->config.follow && pf->config.follow(pf->config.arg))
+	if (!pf->following) {
+		pf->began_ns = now;
+		pf->followed = path_generation(pf);
+	}
+	pf->following = pf->config.follow && pf->config.follow(pf->config.arg);
+	pf->ended_ns = now;
+	if (pf->following)
 		timer_arm(&pf->timer, 0);
+	else if (pf->followed != path_generation(pf))
+		follow_later(pf);
 }
 
 void path_fabric_routes_changed(void *arg)
 {
 	if (arg)
-		answers_changed(arg);
+		follow_later(arg);
 }
 
 uint64_t path_generation(void *arg)
@@ -44,6 +61,13 @@ uint64_t path_generation(void *arg)
 	const struct path_fabric *pf = arg;
 
 	return pf->changes + fabric_routes_generation(pf->config.fabric);
+}
+
+static uint64_t senders_generation(void *arg)
+{
+	const struct path_fabric *pf = arg;
+
+	return pf->changes + fabric_unicast_generation(pf->config.fabric);
 }
 
 /* -- ports at their places ------------------------------------------------------------ */
@@ -82,8 +106,10 @@ static void receive(void *arg, const struct ib_packet *packet)
 /* Its LIDs and P_Keys are part of the questions. Told last: the port may be unbound. */
 static void changed(void *arg, unsigned int changes)
 {
-	const struct bound_port *b = arg;
+	struct bound_port *b = arg;
 
+	if (changes & FABRIC_PORT_PKEYS)
+		bound_pkeys_read(b);
 	if (changes & (FABRIC_PORT_STATE | FABRIC_PORT_LID | FABRIC_PORT_PKEYS))
 		answers_changed(b->pf);
 	if (b->ops->changed)
@@ -134,6 +160,7 @@ int path_fabric_bind(struct path_fabric *pf, uint32_t place, struct fabric_port 
 	};
 	hash_insert(&pf->ports, &b->node, port_hash(port));
 	pf->places[place] = b;
+	bound_pkeys_read(b);
 	fabric_port_attach(port, &port_ops, b);
 	answers_changed(pf);
 	return 0;
@@ -148,6 +175,7 @@ void path_fabric_unbind(struct path_fabric *pf, uint32_t place)
 	fabric_port_attach(b->port, NULL, NULL);
 	hash_remove(&pf->ports, &b->node);
 	pf->places[place] = NULL;
+	pf->pkeys_stale = true;
 	free(b);
 	answers_changed(pf);
 }
@@ -226,7 +254,7 @@ int path_fabric_describe(const struct path_fabric *pf, uint32_t place,
 	return 0;
 }
 
-/* -- management datagrams, unicast ------------------------------------------------------- */
+/* -- management datagrams ---------------------------------------------------------------- */
 
 static int send_mad(void *arg, uint32_t place, const struct ib_packet *packet)
 {
@@ -235,37 +263,11 @@ static int send_mad(void *arg, uint32_t place, const struct ib_packet *packet)
 	return b ? fabric_port_send(b->port, packet) : -ENETDOWN;
 }
 
-bool next_pkey(const struct fabric_port_info *info, unsigned int *i, uint16_t *ret)
-{
-	for (; *i < info->pkey_count; (*i)++) {
-		if (!(info->pkeys[*i] & ~IB_PKEY_FULL_MEMBER))
-			continue;
-		*ret = info->pkeys[(*i)++];
-		return true;
-	}
-	return false;
-}
-
-static bool reaches(void *arg, uint32_t place, uint32_t to, uint16_t lid)
-{
-	const struct bound_port *b = bound_at(arg, place), *there = bound_at(arg, to);
-	struct fabric_port_info info;
-	unsigned int i = 0;
-	uint16_t pkey;
-
-	if (!b || !there)
-		return false;
-	fabric_port_info(b->port, &info);
-	while (next_pkey(&info, &i, &pkey))
-		if (fabric_walk_unicast(b->port, lid, pkey) == there->port)
-			return true;
-	return false;
-}
-
 static const struct path_ops ops = {
 	.ingress_ports = path_ingress_ports,
-	.reaches = reaches,
+	.senders = path_senders,
 	.generation = path_generation,
+	.senders_generation = senders_generation,
 	.send_mad = send_mad,
 };
 
@@ -303,6 +305,7 @@ void path_fabric_destroy(struct path_fabric *pf)
 	trees_forget(pf);
 	hash_fini(&pf->trees);
 	hash_fini(&pf->ports);
+	free(pf->pkeys);
 	free(pf->places);
 	free(pf);
 }

@@ -4,8 +4,8 @@
  * places in the site's table of ports; what the switches' tables say between those is the
  * answer to the HCA's questions, and changes of either are told so that it asks anew.
  *
- * A multicast LID is walked from every bound port once, and the answer kept until the
- * routes change, however many groups and members ask.
+ * A multicast LID is walked from two bound ports of a switch once, and the answer kept
+ * until the routes change, however many groups and members ask.
  *
  * One thread, that of the fabric.
  */

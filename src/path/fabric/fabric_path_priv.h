@@ -13,6 +13,8 @@ struct bound_port {
 	struct path_fabric *pf;
 	uint32_t place;
 	struct fabric_port *port;
+	uint16_t pkeys[PATH_PKEYS_MAX]; /* those of its table that packets may have */
+	unsigned int pkey_count;
 	const struct path_fabric_port_ops *ops;
 	void *arg;
 };
@@ -30,11 +32,17 @@ struct tree {
 struct path_fabric {
 	struct path_fabric_config config;
 	struct path path;
-	struct timer timer; /* armed while somebody is to ask anew */
-	uint64_t changes;   /* besides those that the fabric counts */
+	struct timer timer;          /* armed while somebody is to ask anew */
+	bool following;              /* between two slices of that */
+	uint64_t began_ns, ended_ns; /* it did so last */
+	uint64_t followed;           /* path_generation of when it began */
+	uint64_t changes;            /* besides those that the fabric counts */
 	struct hash ports;
 	struct bound_port **places; /* [room] */
 	uint32_t room;
+	uint16_t *pkeys; /* of all bound ports, each once */
+	unsigned int pkey_count, pkey_room;
+	bool pkeys_stale;
 	struct hash trees;
 	uint64_t trees_generation; /* path_generation that they belong to */
 };
@@ -42,8 +50,12 @@ struct path_fabric {
 struct bound_port *bound_at(const struct path_fabric *pf, uint32_t place);
 struct bound_port *bound_of(const struct path_fabric *pf, const struct fabric_port *port);
 uint64_t path_generation(void *arg);
-/* Goes through the P_Keys of a table; `i` begins with 0. False: no more. */
-bool next_pkey(const struct fabric_port_info *info, unsigned int *i, uint16_t *ret);
+
+/* senders.c */
+/* Its P_Key table may be another. */
+void bound_pkeys_read(struct bound_port *b);
+void path_senders(void *arg, uint32_t place, uint16_t lid, uint64_t *ret,
+		  unsigned int words);
 
 /* tree.c */
 int path_ingress_ports(void *arg, uint32_t place, const uint8_t mgid[16], uint16_t mlid,

@@ -28,11 +28,15 @@ struct path_ops {
 	 */
 	int (*ingress_ports)(void *arg, uint32_t port, const uint8_t mgid[16],
 			     uint16_t mlid, uint32_t *ret, unsigned int room);
-	/* Does a unicast datagram from `port` to `lid` arrive at the port `to`, which has
-	 * that LID? Null: there are no LIDs here. */
-	bool (*reaches)(void *arg, uint32_t port, uint32_t to, uint16_t lid);
+	/* From which ports does a unicast datagram to `lid` arrive at `port`, which has that
+	 * LID? A bit a port is set in `ret`, which has `words` and is all 0. Null: there are
+	 * no LIDs here. */
+	void (*senders)(void *arg, uint32_t port, uint16_t lid, uint64_t *ret,
+			unsigned int words);
 	/* Goes up whenever an answer may be another. Null: never. */
 	uint64_t (*generation)(void *arg);
+	/* The same of those of `senders`. There with it. */
+	uint64_t (*senders_generation)(void *arg);
 	/* Of QP0 or QP1; the packet lives as long as the call. -ENETDOWN: the port sends
 	 * nothing in its state. Null: nothing carries them here. */
 	int (*send_mad)(void *arg, uint32_t port, const struct ib_packet *packet);

@@ -565,9 +565,32 @@ static void compare_multicast(uint32_t from, struct fabric_port *port, unsigned 
 				 model.hits[n]);
 }
 
+/* Asked from many ports, one after the other. */
+static void compare_arrivals(void)
+{
+	for (uint32_t to = 0; to < model.t->count; to++) {
+		struct fabric_port *end =
+			fabric_find_port(world.fabric, model.t->nodes[to].name, 0);
+
+		for (uint16_t lid = 1; lid < MODEL_LIDS; lid++) {
+			fabric_arrivals_begin(world.fabric, end, lid, 0x8001);
+			for (uint32_t n = 0; n < model.t->count; n++) {
+				struct fabric_port *p = fabric_find_port(
+					world.fabric, model.t->nodes[n].name, 0);
+
+				assert_int_equal(fabric_arrives(world.fabric, p),
+						 fabric_walk_unicast(p, lid, 0x8001) ==
+							 end);
+			}
+		}
+	}
+}
+
 static unsigned int compare_all(void)
 {
 	unsigned int arrivals = 0;
+
+	compare_arrivals();
 
 	for (uint32_t n = 0; n < model.t->count; n++) {
 		struct fabric_port *p =

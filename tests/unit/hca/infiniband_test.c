@@ -34,9 +34,12 @@ static int ingress_ports(void *arg, uint32_t port, const uint8_t mgid[16], uint1
 	return (int)n;
 }
 
-static bool reaches(void *arg, uint32_t port, uint32_t to, uint16_t lid)
+static void senders(void *arg, uint32_t port, uint16_t lid, uint64_t *ret,
+		    unsigned int words)
 {
-	return fabric.unicast[port][to];
+	assert_true(words * 64 >= PORTS);
+	for (uint32_t from = 0; from < PORTS; from++)
+		ret[from / 64] |= (uint64_t)fabric.unicast[from][port] << (from % 64);
 }
 
 static uint64_t generation(void *arg)
@@ -51,8 +54,8 @@ static int send_mad(void *arg, uint32_t port, const struct ib_packet *packet)
 	return fabric.mad_answer;
 }
 
-static const struct path_ops fabric_ops = { ingress_ports, reaches, generation,
-					    send_mad };
+static const struct path_ops fabric_ops = { ingress_ports, senders, generation,
+					    generation, send_mad };
 static const struct path fabric_path = { .ops = &fabric_ops };
 
 /* A node with one InfiniBand device, and a process on it. */

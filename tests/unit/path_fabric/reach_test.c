@@ -236,6 +236,14 @@ static void a_fat_tree_is_walked_as_the_tables_say(void **state)
 
 /* -- unicast -------------------------------------------------------------------------- */
 
+static bool sends_to(uint32_t from, uint32_t to, uint16_t lid)
+{
+	uint64_t senders[2] = { 0 };
+
+	path->ops->senders(path->arg, place_of(to), lid, senders, 2);
+	return senders[place_of(from) / 64] >> (place_of(from) % 64) & 1;
+}
+
 static void lids_are_walked_as_the_tables_say(void **state)
 {
 	struct topology *t;
@@ -253,21 +261,17 @@ static void lids_are_walked_as_the_tables_say(void **state)
 						     lid, IB_PKEY_DEFAULT_FULL) ==
 					     fabric_hca_port(world.fabric, to);
 
-				assert_int_equal(path->ops->reaches(path->arg,
-								    place_of(from),
-								    place_of(to), lid),
-						 there);
+				assert_int_equal(sends_to(from, to, lid), there);
 				/* That LID is not at the other one. */
-				assert_false(path->ops->reaches(
-					path->arg, place_of(from), place_of(to),
-					(uint16_t)(lid + host_count)));
+				assert_false(
+					sends_to(from, to, (uint16_t)(lid + host_count)));
 				lost += !there;
 			}
 		assert_int_equal(lost == 0, turn == 0);
 		fabric_link_set(world.fabric, t->nodes[hosts[1]].name, 1, false);
 		world_run(&world);
 	}
-	assert_false(path->ops->reaches(path->arg, 1, place_of(0), 1));
+	assert_false(sends_to(0, HOSTS_MAX, world_lid(hosts[0])));
 	end();
 }
 
@@ -283,14 +287,10 @@ static void begin_star(void)
 
 static void who_compiled_is_told_once_for_many_changes(void **state)
 {
-	uint64_t before;
-
 	begin_star();
-	before = path->ops->generation(path->arg);
 	for (unsigned int i = 0; i < 5; i++)
 		path_fabric_routes_changed(pf);
 	assert_int_equal(follows, 0); /* not from inside */
-	assert_true(path->ops->generation(path->arg) > before);
 	world_run(&world);
 	assert_int_equal(follows, 1);
 	follow_again = 3;
