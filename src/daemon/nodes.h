@@ -32,6 +32,7 @@ struct node {
 	unsigned int managers; /* processes that are subnet manager behind it */
 	bool in_tree;    /* somebody has asked for the node: it has a synthetic tree */
 	bool tree_stale; /* which is of yesterday */
+	uint32_t tree_shape; /* which files are in it */
 };
 
 struct nodes_config {

@@ -20,14 +20,23 @@
 
 #include "sysfs_tree.h"
 
-#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define DIR_FLAGS      (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 /* Deeper than any tree we write: a bound for the recursion of the removal. */
-#define DEPTH_MAX 16
+#define DEPTH_MAX      16
+#define LINE_MAX_BYTES 512
+#define UPDATE_NAME    "new" /* in the tree's own folder */
 
-/* A directory being filled. `error` is shared by all of one tree. */
+/* What all folders of one tree share. */
+struct writer {
+	int error;
+	int root;    /* the tree's own folder */
+	bool update; /* all is there; what differs is written anew */
+};
+
+/* A directory being filled. */
 struct folder {
 	int fd;
-	int *error;
+	struct writer *writer;
 };
 
 static bool is_file_name(const char *name)
@@ -39,20 +48,22 @@ static bool is_file_name(const char *name)
 /* Remember the first error; true while there is none. */
 static bool check(struct folder *in, int r)
 {
-	if (r < 0 && !*in->error)
-		*in->error = -errno;
-	return !*in->error;
+	if (r < 0 && !in->writer->error)
+		in->writer->error = -errno;
+	return !in->writer->error;
 }
 
 static struct folder folder_open(struct folder *in, const char *name)
 {
-	struct folder made = { .fd = -1, .error = in->error };
+	struct folder made = { .fd = -1, .writer = in->writer };
 
 	if (!is_file_name(name)) {
 		errno = EINVAL;
 		check(in, -1);
 	}
-	if (*in->error || !check(in, mkdirat(in->fd, name, 0700)))
+	if (in->writer->error)
+		return made;
+	if (!in->writer->update && !check(in, mkdirat(in->fd, name, 0700)))
 		return made;
 	made.fd = openat(in->fd, name, DIR_FLAGS);
 	check(in, made.fd);
@@ -66,13 +77,54 @@ static void folder_close(struct folder *f)
 	f->fd = -1;
 }
 
+static void write_file(struct folder *in, int at, const char *name, const char *text,
+		       ssize_t length)
+{
+	int fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			0444);
+
+	if (!check(in, fd))
+		return;
+	check(in, write(fd, text, (size_t)length) == length ? 0 : -1);
+	close(fd);
+}
+
+static bool says(const struct folder *in, const char *name, const char *text,
+		 ssize_t length)
+{
+	int fd = openat(in->fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	char was[LINE_MAX_BYTES];
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, was, sizeof(was));
+	close(fd);
+	return n == length && memcmp(was, text, (size_t)n) == 0;
+}
+
+/* Made out of sight, so that whoever looks finds the old line or the new one, and nothing
+ * else in the folder. */
+static void update_file(struct folder *in, const char *name, const char *text,
+			ssize_t length)
+{
+	int root = in->writer->root;
+
+	if (says(in, name, text, length))
+		return;
+	(void)unlinkat(root, UPDATE_NAME, 0);
+	write_file(in, root, UPDATE_NAME, text, length);
+	if (!in->writer->error)
+		check(in, renameat(root, UPDATE_NAME, in->fd, name));
+}
+
 /* One file of one line, as sysfs has them. */
 __attribute__((format(printf, 3, 4))) static void put(struct folder *in, const char *name,
 						      const char *format, ...)
 {
-	char line[512];
+	char line[LINE_MAX_BYTES];
 	va_list args;
-	int fd, len;
+	int len;
 
 	va_start(args, format);
 	len = vsnprintf(line, sizeof(line) - 1, format, args);
@@ -81,14 +133,12 @@ __attribute__((format(printf, 3, 4))) static void put(struct folder *in, const c
 		len = sizeof(line) - 2;
 	line[len++] = '\n';
 
-	if (*in->error)
+	if (in->writer->error)
 		return;
-	fd = openat(in->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    0444);
-	if (!check(in, fd))
-		return;
-	check(in, write(fd, line, len) == len ? 0 : -1);
-	close(fd);
+	if (in->writer->update)
+		update_file(in, name, line, len);
+	else
+		write_file(in, in->fd, name, line, len);
 }
 
 static void put_text(struct folder *in, const char *name, const char *text)
@@ -99,7 +149,7 @@ static void put_text(struct folder *in, const char *name, const char *text)
 
 static void put_link(struct folder *in, const char *name, const char *target)
 {
-	if (!*in->error)
+	if (!in->writer->error && !in->writer->update)
 		check(in, symlinkat(target, in->fd, name));
 }
 
@@ -360,24 +410,39 @@ static void put_device_files(struct folder *root, const struct sysfs_device *dev
 	folder_close(&dev);
 }
 
-static int remove_tree(const char *dir);
-
-int sysfs_tree_create(const char *dir, const struct sysfs_device *devices, size_t n)
+static int fill(const char *dir, const struct sysfs_device *devices, size_t n,
+		bool update)
 {
-	int error = 0;
-	struct folder root = { .error = &error };
+	struct writer writer = { .update = update };
+	struct folder root = { .writer = &writer };
 
-	if (mkdir(dir, 0700) < 0)
-		return -errno;
 	root.fd = open(dir, DIR_FLAGS);
+	writer.root = root.fd;
 	if (check(&root, root.fd)) {
 		put_classes(&root, devices, n);
 		put_device_files(&root, devices, n);
 	}
 	folder_close(&root);
-	if (error)
+	return writer.error;
+}
+
+static int remove_tree(const char *dir);
+
+int sysfs_tree_create(const char *dir, const struct sysfs_device *devices, size_t n)
+{
+	int r;
+
+	if (mkdir(dir, 0700) < 0)
+		return -errno;
+	r = fill(dir, devices, n, false);
+	if (r < 0)
 		remove_tree(dir);
-	return error;
+	return r;
+}
+
+int sysfs_tree_update(const char *dir, const struct sysfs_device *devices, size_t n)
+{
+	return fill(dir, devices, n, true);
 }
 
 static int remove_at(int at, const char *name, int depth);

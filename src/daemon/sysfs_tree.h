@@ -71,6 +71,12 @@ int sysfs_tree_create(const char *dir, const struct sysfs_device *devices, size_
 int sysfs_tree_replace(const char *dir, const struct sysfs_device *devices, size_t n);
 
 /*
+ * `dir` has a tree of the same folders and files: write those files anew whose text is
+ * another, each by one exchange. On failure some may be the old ones.
+ */
+int sysfs_tree_update(const char *dir, const struct sysfs_device *devices, size_t n);
+
+/*
  * Remove `dir` and all that lies in it, following no link. 0 also when it is not there;
  * else the first negative errno, after removing what can be removed. What a replacement
  * that did not come to its end has left beside it goes, too.

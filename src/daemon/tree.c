@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "daemon/site.h"
 #include "daemon/sysfs_tree.h"
@@ -109,7 +110,61 @@ static size_t count_devices(struct ib_node *node)
 	return n;
 }
 
-static int write_devices(const struct site *s, struct ib_node *node, const char *dir,
+/* -- which files there are ------------------------------------------------------------- */
+
+static uint32_t hash_text(uint32_t value, const char *text)
+{
+	return text ? hash_bytes(value, text, strlen(text) + 1)
+		    : hash_bytes(value, "", 1);
+}
+
+static uint32_t hash_gids(uint32_t value, const struct sysfs_port *p)
+{
+	static const uint8_t none[16];
+
+	for (size_t i = 0; i < p->gid_count; i++) {
+		bool empty = memcmp(p->gids[i].raw, none, sizeof(none)) == 0;
+
+		value = hash_bytes(value, &empty, sizeof(empty));
+	}
+	return value;
+}
+
+/* Trees with the same one have files of the same names. */
+static uint32_t shape_of(const struct sysfs_device *devices, size_t n)
+{
+	uint32_t value = hash_bytes(0, &n, sizeof(n));
+
+	for (size_t i = 0; i < n; i++) {
+		const struct sysfs_device *d = &devices[i];
+		size_t counts[] = { d->uverbs, d->ports->gid_count, d->ports->pkey_count,
+				    d->ports->rate_gbps > 0 };
+
+		value = hash_bytes(value, counts, sizeof(counts));
+		value = hash_text(value, d->name);
+		value = hash_text(value, d->netdev);
+		value = hash_text(value, d->fw_ver);
+		value = hash_text(value, d->node_desc);
+		value = hash_gids(value, d->ports);
+	}
+	return value;
+}
+
+static int write_tree(struct node *node, const char *dir,
+		      const struct sysfs_device *devices, size_t n)
+{
+	uint32_t shape = shape_of(devices, n);
+	int r = -ENOENT;
+
+	if (node->in_tree && node->tree_shape == shape)
+		r = sysfs_tree_update(dir, devices, n);
+	if (r < 0)
+		r = sysfs_tree_replace(dir, devices, n);
+	node->tree_shape = shape;
+	return r;
+}
+
+static int write_devices(const struct site *s, struct node *node, const char *dir,
 			 size_t n)
 {
 	struct entry *entries = calloc(n + 1, sizeof(*entries));
@@ -118,10 +173,10 @@ static int write_devices(const struct site *s, struct ib_node *node, const char 
 
 	if (entries && devices) {
 		for (size_t i = 0; i < n; i++) {
-			describe(s, ib_node_device(node, (u32)i), &entries[i]);
+			describe(s, ib_node_device(node->ib, (u32)i), &entries[i]);
 			devices[i] = entries[i].device;
 		}
-		r = sysfs_tree_replace(dir, devices, n);
+		r = write_tree(node, dir, devices, n);
 	}
 	free(devices);
 	free(entries);
@@ -137,7 +192,7 @@ int tree_write(struct site *s, struct node *node)
 	if (mkdir(s->paths->sys, 0700) < 0 && errno != EEXIST)
 		r = -errno;
 	if (!r)
-		r = write_devices(s, node->ib, dir, count_devices(node->ib));
+		r = write_devices(s, node, dir, count_devices(node->ib));
 	if (r < 0)
 		log_error("cannot make %s: %s", dir, strerror(-r));
 	node->in_tree = true;

@@ -163,6 +163,47 @@ static void a_name_that_is_a_path_is_refused_and_leaves_nothing(void **state)
 	assert_int_equal(lstat(dir, &st), -1);
 }
 
+static ino_t inode(const char *name)
+{
+	char path[192];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/sys/class/%s", dir, name);
+	assert_int_equal(lstat(path, &st), 0);
+	return st.st_ino;
+}
+
+static void an_update_writes_what_differs(void **state)
+{
+	static const char *const lid = "infiniband/vroce0/ports/1/lid";
+	static const char *const guid = "infiniband/vroce0/node_guid";
+	struct sysfs_device d = a_device();
+	struct sysfs_port changed = port;
+	ino_t same, other;
+
+	assert_int_equal(sysfs_tree_update(dir, &d, 1), -ENOENT);
+	assert_int_equal(sysfs_tree_create(dir, &d, 1), 0);
+	same = inode(guid);
+	other = inode(lid);
+	changed.lid = port.lid + 0x10;
+	d.ports = &changed;
+	assert_int_equal(sysfs_tree_update(dir, &d, 1), 0);
+	assert_int_equal(inode(guid), same);
+	assert_int_not_equal(inode(lid), other);
+	assert_file(lid, "0x10\n");
+	assert_false(there("new", S_IFREG));
+	/* Half an update is no hindrance. */
+	d.ports = &port;
+	assert_int_equal(
+		symlink("nowhere", strcat(strcpy((char[192]){ 0 }, dir), "/new")), 0);
+	assert_int_equal(sysfs_tree_update(dir, &d, 1), 0);
+	assert_file(lid, "0x0\n");
+	/* What is not there yet is no update. */
+	d.name = "vroce7";
+	assert_int_equal(sysfs_tree_update(dir, &d, 1), -ENOENT);
+	assert_int_equal(sysfs_tree_remove(dir), 0);
+}
+
 static void removing_follows_no_link(void **state)
 {
 	struct sysfs_device d = a_device();
@@ -212,6 +253,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_name_that_is_a_path_is_refused_and_leaves_nothing, set_up,
 			tear_down),
+		cmocka_unit_test_setup_teardown(an_update_writes_what_differs, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(removing_follows_no_link, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(removing_what_is_not_there_is_done,
