@@ -44,6 +44,8 @@ static int register_agent(int portid, struct uapi_umad_register *req)
 		return -EBADF;
 	req->qpn = qpn_of(req->mgmt_class);
 	r = port_call(port, &call);
+	if (!r && rep.agent < UAPI_UMAD_AGENTS_MAX)
+		atomic_fetch_or(&port->agents, 1u << rep.agent);
 	port_put(port);
 	return r < 0 ? r : (int)rep.agent;
 }
@@ -129,6 +131,9 @@ VC_EXPORT int umad_unregister(int portid, int agentid)
 
 	if (!port)
 		return refuse(-1, EINVAL);
+	/* Whoever sends meanwhile asks, and is told. */
+	if (req.agent < UAPI_UMAD_AGENTS_MAX)
+		atomic_fetch_and(&port->agents, ~(1u << req.agent));
 	r = port_call(port, &call);
 	port_put(port);
 	return r < 0 ? refuse(-1, -r) : 0;

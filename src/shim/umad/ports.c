@@ -14,18 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/descriptor.h"
-#include "base/list.h"
 #include "shim/export.h"
-
-/* Created by open, found by its number until close or until the program has closed the
- * descriptor itself, freed when nobody uses it any more. */
-struct port {
-	struct list link; /* in `ports` */
-	struct descriptor socket;
-	struct uapi_connection *connection;
-	unsigned int refs; /* guarded by ports_lock */
-};
 
 static pthread_mutex_t ports_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_mutex_t ports_receive_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -7,10 +7,34 @@
 #define SHIM_UMAD_PORTS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 
+#include "base/descriptor.h"
+#include "base/list.h"
 #include "site.h"
 
-struct port;
+/*
+ * Requests that may be under way, counted by a hash of agent, class and transaction. While
+ * there is none of its kind a new one cannot be the second of its transaction, which
+ * verbcastd would refuse, and is sent without asking. Too many are counted at worst.
+ */
+#define PORT_REQUESTS 1024u
+
+/* Created by open, found by its number until close or until the program has closed the
+ * descriptor itself, freed when nobody uses it any more. */
+struct port {
+	struct list link; /* in the table of ports.c */
+	struct descriptor socket;
+	struct uapi_connection *connection;
+	unsigned int refs;       /* guarded by ports.c's lock */
+	_Atomic uint32_t agents; /* a bit each that is registered */
+	_Atomic uint8_t requests[PORT_REQUESTS];
+	/* The beginning of a longer message, whose rest is the next packet; guarded by
+	 * ports_receive_lock. */
+	bool has_head;
+	struct uapi_umad_message head;
+};
 
 /* Null: no port of ours is open under this number. A port that is got has to be put. */
 struct port *port_get(int portid);

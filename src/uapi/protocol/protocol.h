@@ -22,7 +22,7 @@
 #include <sys/socket.h>
 
 #define UAPI_MAGIC       0x56434354u /* "VCCT" */
-#define UAPI_VERSION     1u
+#define UAPI_VERSION     2u
 #define UAPI_MESSAGE_MAX 65536u
 #define UAPI_FDS_MAX     4
 
@@ -492,10 +492,15 @@ struct uapi_umad_agent {
 
 /*
  * A message, both ways. `mad` has it, or the beginning of it where it is longer; then all
- * of it is in a memory file that goes along, sealed against shrinking.
+ * of it is in a memory file, sealed against shrinking.
  *
- * Out: where to. 0: it is under way. In: where from; or, status not 0, what went out and
- * has come back, its header alone.
+ * Out: where to. As a request, with the memory file; 0: it is under way. Or, what fits in
+ * `mad` alone, as a packet of UMAD_SEND on the port's socket, which nobody answers: what
+ * is refused then comes back as if it had failed.
+ *
+ * In, on the port's socket: where from; or, status not 0, what went out and has come back,
+ * its header alone. The packet after a longer one is UAPI_EVENT_UMAD_FILE, which has no
+ * body but the memory file; or none, and then the message is lost.
  */
 struct uapi_umad_message {
 	uint32_t agent;
@@ -516,9 +521,10 @@ static_assert(sizeof(struct uapi_umad_message) == 316, "protocol");
 /* -- events (verbcastd to client, on the event socket) ------------------------------ */
 
 enum uapi_event_op {
-	UAPI_EVENT_CM = 0x8001,    /* body uapi_cm_event */
-	UAPI_EVENT_ASYNC = 0x8002, /* body uapi_async_event */
-	UAPI_EVENT_UMAD = 0x8003,  /* body uapi_umad_message, on its port's socket */
+	UAPI_EVENT_CM = 0x8001,        /* body uapi_cm_event */
+	UAPI_EVENT_ASYNC = 0x8002,     /* body uapi_async_event */
+	UAPI_EVENT_UMAD = 0x8003,      /* body uapi_umad_message, on its port's socket */
+	UAPI_EVENT_UMAD_FILE = 0x8004, /* after it; no body, a descriptor */
 };
 
 struct uapi_cm_event {

@@ -186,6 +186,7 @@ static int umad_send(struct uapi_client *c, const void *request, void *reply,
 
 	if (!c->umad)
 		return -EBADF;
+	umad_queue_take(&c->umad->queue);
 	if (m->length > sizeof(m->mad))
 		return send_long(c->umad, m, fds);
 	return umad_port_send(c->umad, m, m->mad);

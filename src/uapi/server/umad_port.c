@@ -208,6 +208,7 @@ int umad_port_unregister(struct umad_port *port, uint32_t agent)
 {
 	if (agent >= UAPI_UMAD_AGENTS_MAX || !port->agents[agent])
 		return -EINVAL;
+	umad_queue_take(&port->queue);
 	unregister(port->agents[agent]);
 	return 0;
 }
@@ -317,6 +318,20 @@ int umad_port_send(struct umad_port *port, const struct uapi_umad_message *m,
 	return 0;
 }
 
+/* Sent without waiting: what is refused comes back, where something is waited for. */
+static void was_sent(void *arg, const struct uapi_umad_message *m)
+{
+	struct umad_port *port = arg;
+	struct uapi_umad_message back = *m;
+	int r = m->length > sizeof(m->mad) ? -EMSGSIZE : umad_port_send(port, m, m->mad);
+
+	if (!r || !m->timeout_ms)
+		return;
+	back.status = -r;
+	back.length = MAD_HEADER_BYTES;
+	umad_queue_put(&port->queue, &back, m->mad);
+}
+
 /* -- life --------------------------------------------------------------------------- */
 
 static void is_closed(void *arg)
@@ -340,6 +355,7 @@ int umad_port_create(struct uapi_client *c, struct ib_device *device, uint32_t p
 	port->port_num = port_num;
 	list_init(&port->sends);
 	port->queue.fd = -1;
+	port->queue.sent = was_sent;
 	port->queue.closed = is_closed;
 	port->queue.arg = port;
 	r = umad_queue_open(&port->queue, c->loop, ret_peer_fd);
@@ -355,6 +371,7 @@ void umad_port_destroy(struct umad_port *port)
 {
 	if (!port)
 		return;
+	umad_queue_take(&port->queue);
 	for (unsigned int i = 0; i < UAPI_UMAD_AGENTS_MAX; i++)
 		if (port->agents[i])
 			unregister(port->agents[i]);

@@ -16,17 +16,23 @@
 struct umad_queue {
 	int fd; /* our end of the port's socket; -1: not open */
 	struct loop_io *io;
+	bool broken;          /* nothing is to be expected from it any more */
 	struct list messages; /* struct queued_message */
 	unsigned int count;
 	size_t bytes;
 	unsigned int files; /* memory files sent since the socket was last seen empty */
-	void (*closed)(void *arg); /* the program's end is; from the loop */
+	/* From the loop, or from umad_queue_take: what the program sends; its end is
+	 * closed, or it does not keep the frame. */
+	void (*sent)(void *arg, const struct uapi_umad_message *m);
+	void (*closed)(void *arg);
 	void *arg;
 };
 
 int umad_queue_open(struct umad_queue *q, struct loop *loop, int *ret_peer_fd);
 /* One that is not open is fine. */
 void umad_queue_close(struct umad_queue *q);
+/* Take all that the program has sent so far. */
+void umad_queue_take(struct umad_queue *q);
 /* `bytes` has all of it, m->length. What a program that does not read has no room for is
  * lost, as on hardware. */
 void umad_queue_put(struct umad_queue *q, const struct uapi_umad_message *m,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The socket of an open port. One message is one packet of it, so a program may poll, look
- * at the first packet's length, and leave it there if its buffer is too small
- * (spec/sa-sm 5.3). What is longer than a MAD goes in a memory file beside the packet.
+ * The socket of an open port. One message to the program is one packet of it; what is
+ * longer than a MAD has a second packet with a memory file. So a program may poll and look
+ * at the first, and the second stays there while its buffer is too small for all
+ * (spec/sa-sm 5.3). What the program sends comes by the same socket.
  *
  * Packets that the socket has no room for wait here. Memory files in flight are counted by
  * the kernel against the user's limit of descriptors, so they are few at a time.
@@ -24,6 +25,7 @@
 #define QUEUED_MAX       4096u
 #define QUEUED_BYTES_MAX (32u << 20)
 #define FILES_MAX        16u
+#define TAKEN_MAX        16u /* packets of the program in one call */
 
 struct packet {
 	struct uapi_header header;
@@ -32,6 +34,7 @@ struct packet {
 
 struct queued_message {
 	struct list link;
+	bool begun; /* the packet before the memory file is out */
 	struct uapi_umad_message message;
 	uint8_t bytes[]; /* message.length */
 };
@@ -73,33 +76,60 @@ static bool is_drained(int fd)
 	return ioctl(fd, SIOCOUTQ, &unread) == 0 && unread == 0;
 }
 
-/* 0; -EAGAIN: no room now; else it cannot be sent. */
-static int send_packet(struct umad_queue *q, const struct uapi_umad_message *m,
-		       const uint8_t *bytes)
+static int send_head(struct umad_queue *q, const struct uapi_umad_message *m)
 {
 	struct packet p = {
 		.header = { .length = sizeof(p), .op = UAPI_EVENT_UMAD },
 		.message = *m,
 	};
-	struct uapi_fds fds = { .out_count = 0 };
-	int r;
 
-	if (m->length > sizeof(m->mad)) {
-		if (is_drained(q->fd))
-			q->files = 0;
-		if (q->files >= FILES_MAX)
-			return -ENOBUFS;
-		fds.out[0] = make_file(bytes, m->length);
-		if (fds.out[0] < 0)
-			return fds.out[0];
-		fds.out_count = 1;
-		p.header.fds = 1;
-	}
-	r = uapi_message_send(q->fd, &p, sizeof(p), &fds);
-	if (fds.out_count)
-		close(fds.out[0]);
+	return uapi_message_send(q->fd, &p, sizeof(p), NULL);
+}
+
+/* -1: there is none, and who waits for it is told so. */
+static int send_file(struct umad_queue *q, int fd)
+{
+	struct uapi_header header = {
+		.length = sizeof(header),
+		.op = UAPI_EVENT_UMAD_FILE,
+		.fds = fd >= 0,
+	};
+	struct uapi_fds fds = { .out = { fd }, .out_count = fd >= 0 };
+	int r = uapi_message_send(q->fd, &header, sizeof(header), &fds);
+
 	if (!r)
 		q->files += fds.out_count;
+	return r;
+}
+
+static int make_next_file(struct umad_queue *q, const uint8_t *bytes, size_t length)
+{
+	if (is_drained(q->fd))
+		q->files = 0;
+	return q->files < FILES_MAX ? make_file(bytes, length) : -ENOBUFS;
+}
+
+/* 0; -EAGAIN: no room now for the rest, of which *begun tells; else it cannot be sent. */
+static int send_message(struct umad_queue *q, const struct uapi_umad_message *m,
+			const uint8_t *bytes, bool *begun)
+{
+	bool is_long = m->length > sizeof(m->mad);
+	int fd = is_long ? make_next_file(q, bytes, m->length) : -1;
+	int r = 0;
+
+	if (is_long && fd < 0 && !*begun)
+		return fd;
+	if (!*begun)
+		r = send_head(q, m);
+	if (!r && is_long) {
+		*begun = true;
+		r = send_file(q, fd);
+		/* Not for want of room: the program shall not wait for it. */
+		if (r < 0 && r != -EAGAIN && fd >= 0)
+			r = send_file(q, -1);
+	}
+	if (fd >= 0)
+		close(fd);
 	return r;
 }
 
@@ -119,15 +149,17 @@ static void drop_first(struct umad_queue *q)
 }
 
 static int keep(struct umad_queue *q, const struct uapi_umad_message *m,
-		const uint8_t *bytes)
+		const uint8_t *bytes, bool begun)
 {
 	struct queued_message *queued;
 
-	if (q->count >= QUEUED_MAX || q->bytes + m->length > QUEUED_BYTES_MAX)
+	/* What has begun has to end. */
+	if (!begun && (q->count >= QUEUED_MAX || q->bytes + m->length > QUEUED_BYTES_MAX))
 		return -ENOBUFS;
 	queued = malloc(sizeof(*queued) + m->length);
 	if (!queued)
 		return -ENOMEM;
+	queued->begun = begun;
 	queued->message = *m;
 	memcpy(queued->bytes, bytes, m->length);
 	list_append(&q->messages, &queued->link);
@@ -142,13 +174,14 @@ void umad_queue_put(struct umad_queue *q, const struct uapi_umad_message *m,
 {
 	struct uapi_umad_message whole = *m;
 	size_t inlined = m->length < sizeof(m->mad) ? m->length : sizeof(m->mad);
+	bool begun = false;
 	int r;
 
 	memset(whole.mad, 0, sizeof(whole.mad));
 	memcpy(whole.mad, bytes, inlined);
-	r = q->count ? -EAGAIN : send_packet(q, &whole, bytes);
+	r = q->count ? -EAGAIN : send_message(q, &whole, bytes, &begun);
 	if (r == -EAGAIN)
-		r = keep(q, &whole, bytes);
+		r = keep(q, &whole, bytes, begun);
 	if (r < 0)
 		log_debug("a management datagram is lost: %s", strerror(-r));
 }
@@ -158,24 +191,71 @@ static void drain(struct umad_queue *q)
 	while (q->count) {
 		struct queued_message *m = first(q);
 
-		if (send_packet(q, &m->message, m->bytes) == -EAGAIN)
+		if (send_message(q, &m->message, m->bytes, &m->begun) == -EAGAIN)
 			return;
 		drop_first(q);
 	}
 	loop_io_modify(q->io, LOOP_READ);
 }
 
-/* Nobody writes at the other end: what is to be read is its end, or nonsense. */
+/* -- what the program sends --------------------------------------------------------- */
+
+/* 0: no more; a negative errno: it has not kept the frame, or it is gone. */
+static int take_some(struct umad_queue *q)
+{
+	static struct packet packets[TAKEN_MAX]; /* on the loop's one thread */
+	struct iovec iov[TAKEN_MAX];
+	struct mmsghdr msgs[TAKEN_MAX];
+	int n;
+
+	for (unsigned int i = 0; i < TAKEN_MAX; i++) {
+		iov[i] = (struct iovec){ &packets[i], sizeof(packets[i]) };
+		msgs[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &iov[i],
+							 .msg_iovlen = 1 } };
+	}
+	n = recvmmsg(q->fd, msgs, TAKEN_MAX, MSG_DONTWAIT, NULL);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	for (int i = 0; i < n; i++) {
+		const struct packet *p = &packets[i];
+
+		if (msgs[i].msg_len != sizeof(*p) || p->header.length != sizeof(*p) ||
+		    p->header.op != UAPI_UMAD_SEND ||
+		    msgs[i].msg_hdr.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+			return -EPROTO;
+		q->sent(q->arg, &p->message);
+	}
+	return n;
+}
+
+static void take(struct umad_queue *q, unsigned int turns)
+{
+	int n;
+
+	do
+		n = take_some(q);
+	while (n == (int)TAKEN_MAX && --turns);
+	if (n >= 0)
+		return;
+	loop_io_modify(q->io, 0);
+	q->broken = true;
+	q->closed(q->arg);
+}
+
+void umad_queue_take(struct umad_queue *q)
+{
+	if (!q->broken)
+		take(q, QUEUED_MAX / TAKEN_MAX);
+}
+
 static void ready(void *arg, unsigned int events)
 {
 	struct umad_queue *q = arg;
 
-	if (events & LOOP_READ) {
-		loop_io_modify(q->io, 0);
-		q->closed(q->arg);
-		return;
-	}
-	drain(q);
+	if (events & LOOP_READ)
+		take(q, 1);
+	if (events & LOOP_WRITE && !q->broken)
+		drain(q);
 }
 
 int umad_queue_open(struct umad_queue *q, struct loop *loop, int *ret_peer_fd)

@@ -13,6 +13,7 @@
 #include "unit/core_mad/world.h"
 #include "loop/loop.h"
 #include "uapi/server/server_priv.h"
+#include "uapi/server/umad_priv.h"
 
 static struct {
 	struct uapi_server server;
@@ -213,6 +214,95 @@ static void what_is_not_answered_comes_back(void **state)
 	assert_false(heard_message(&back));
 }
 
+/* Without a request: a packet on the port's socket. */
+static void send_packet(const struct uapi_umad_message *m, uint32_t length, uint16_t op)
+{
+	struct {
+		struct uapi_header header;
+		struct uapi_umad_message message;
+	} packet = { .header = { .length = length, .op = op }, .message = *m };
+
+	assert_int_equal(send(site.port, &packet, sizeof(packet), 0), sizeof(packet));
+}
+
+#define PACKET_BYTES (sizeof(struct uapi_header) + sizeof(struct uapi_umad_message))
+
+static void take(void)
+{
+	umad_queue_take(&site.connection.client.umad->queue);
+}
+
+static void what_is_sent_unasked_comes_back_if_it_is_refused(void **state)
+{
+	struct uapi_umad_message m = message(100, 5), back;
+
+	open_port();
+	assert_int_equal(add(4, 0), 0);
+	send_packet(&m, PACKET_BYTES, UAPI_UMAD_SEND);
+	send_packet(&m, PACKET_BYTES, UAPI_UMAD_SEND); /* the same transaction */
+	m.agent = 7;
+	send_packet(&m, PACKET_BYTES, UAPI_UMAD_SEND);
+	m.timeout_ms = 0; /* who waits for nothing hears nothing */
+	send_packet(&m, PACKET_BYTES, UAPI_UMAD_SEND);
+	m = message(100, 6);
+	m.length = 4096;
+	send_packet(&m, PACKET_BYTES, UAPI_UMAD_SEND);
+	take();
+	assert_int_equal(world.hca.count, 1);
+	assert_true(heard_message(&back));
+	assert_int_equal(back.status, EINVAL);
+	assert_int_equal(back.length, MAD_HEADER_BYTES);
+	assert_true(heard_message(&back));
+	assert_int_equal(back.status, EIO);
+	assert_int_equal(back.agent, 7);
+	assert_true(heard_message(&back));
+	assert_int_equal(back.status, EMSGSIZE);
+	assert_false(heard_message(&back));
+	assert_false(site.connection.doomed);
+}
+
+static void what_was_sent_goes_before_what_is_asked(void **state)
+{
+	struct uapi_umad_message m = message(0, 5), back;
+
+	open_port();
+	assert_int_equal(add(4, 0), 0);
+	send_packet(&m, PACKET_BYTES, UAPI_UMAD_SEND);
+	m = message(0, 6);
+	assert_int_equal(send_fd(&m, -1), 0);
+	assert_int_equal(world.hca.count, 2);
+	m = message(0, 8);
+	send_packet(&m, PACKET_BYTES, UAPI_UMAD_SEND);
+	assert_int_equal(remove_agent(0), 0);
+	assert_int_equal(world.hca.count, 3);
+	assert_false(heard_message(&back));
+}
+
+static void a_broken_packet_ends_the_connection(void **state)
+{
+	struct uapi_umad_message m = message(0, 5);
+
+	open_port();
+	assert_int_equal(add(4, 0), 0);
+	send_packet(&m, PACKET_BYTES, UAPI_UMAD_SEND);
+	send_packet(&m, PACKET_BYTES - 1, UAPI_UMAD_SEND);
+	send_packet(&m, PACKET_BYTES, UAPI_UMAD_SEND);
+	take();
+	assert_true(site.connection.doomed);
+	take();
+	assert_int_equal(world.hca.count, 1);
+}
+
+static void a_packet_of_another_op_ends_the_connection(void **state)
+{
+	struct uapi_umad_message m = message(0, 5);
+
+	open_port();
+	send_packet(&m, PACKET_BYTES, UAPI_UMAD_OPEN);
+	assert_int_equal(loop_run(site.loop), 0);
+	assert_true(site.connection.doomed);
+}
+
 static void nonsense_is_refused(void **state)
 {
 	struct uapi_umad_message m = message(0, 1);
@@ -262,6 +352,14 @@ int main(void)
 						end),
 		cmocka_unit_test_setup_teardown(what_is_not_answered_comes_back, begin,
 						end),
+		cmocka_unit_test_setup_teardown(
+			what_is_sent_unasked_comes_back_if_it_is_refused, begin, end),
+		cmocka_unit_test_setup_teardown(what_was_sent_goes_before_what_is_asked,
+						begin, end),
+		cmocka_unit_test_setup_teardown(a_broken_packet_ends_the_connection,
+						begin, end),
+		cmocka_unit_test_setup_teardown(
+			a_packet_of_another_op_ends_the_connection, begin, end),
 		cmocka_unit_test_setup_teardown(nonsense_is_refused, begin, end),
 		cmocka_unit_test_setup_teardown(to_close_the_socket_ends_the_connection,
 						begin, end),
