@@ -93,7 +93,7 @@ struct mad_send {
 	struct ib_mad_addr to;
 	u64 id, tid;
 	u8 mgmt_class;
-	bool rmpp;
+	bool is_response, rmpp;
 	u32 timeout_ms, retries;
 	void *context;
 	struct rmpp_sender *sender;

@@ -47,7 +47,8 @@ static void segments_are_done(void *arg, int error, uint8_t status)
 static bool are_of_one_transfer(const struct mad_send *a, const struct mad_send *b)
 {
 	return a->tid == b->tid && a->mgmt_class == b->mgmt_class &&
-	       a->to.lid == b->to.lid && a->agent->port == b->agent->port;
+	       a->is_response == b->is_response && a->to.lid == b->to.lid &&
+	       a->agent->port == b->agent->port;
 }
 
 /* Differs: whoever is answered twice has asked twice, and knows the first answer no longer;
@@ -185,6 +186,11 @@ static struct mad_transfer *make_transfer(struct ib_mad_agent *agent,
 	return transfer;
 }
 
+/*
+ * A question and its answer have one transaction id, and where both sides are on one port
+ * nothing but the response bit tells them apart. Control from a transfer's sender has the
+ * bit as its data; control to the sender has it the other way.
+ */
 static struct mad_transfer *find_transfer(struct ib_mad *mad,
 					  const struct mad_arrival *arrival)
 {
@@ -193,6 +199,7 @@ static struct mad_transfer *find_transfer(struct ib_mad *mad,
 
 		if (t->tid == arrival->header.tid && t->from.lid == arrival->from.lid &&
 		    t->mgmt_class == arrival->header.mgmt_class &&
+		    t->is_response == arrival->is_response &&
 		    t->agent->port == arrival->port)
 			return t;
 	}
@@ -245,6 +252,7 @@ static struct mad_send *find_segmented(struct ib_mad *mad,
 		if (send->tid == arrival->header.tid &&
 		    send->to.lid == arrival->from.lid &&
 		    send->mgmt_class == arrival->header.mgmt_class &&
+		    send->is_response != arrival->is_response &&
 		    send->agent->port == arrival->port)
 			return send;
 	}

@@ -230,7 +230,8 @@ static void tag(struct mad_send *send)
 	struct mad_header header;
 
 	mad_header_get(send->message, &header);
-	if (!mad_is_response(&header)) {
+	send->is_response = mad_is_response(&header);
+	if (!send->is_response) {
 		header.tid = (u64)send->agent->tag << 32 | (u32)header.tid;
 		mad_header_put(send->message, &header);
 	}
