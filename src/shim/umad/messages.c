@@ -24,6 +24,7 @@
 #include "shim/export.h"
 
 #define FLOW_LABEL_MASK 0xfffffu
+#define ENDED_PAUSE_MS  1000
 
 /* Of a MAD's header. */
 #define MAD_CLASS       1
@@ -459,7 +460,22 @@ VC_EXPORT int umad_poll(int portid, int timeout_ms)
 	return wait_for(portid, timeout_ms);
 }
 
-/* The wait is a cancellation point, as OpenSM needs it; the rest is none. What is there
+/*
+ * The port's end, whether verbcastd has ended or the device has gone: EIO, every time.
+ * Differs: whoever waits for messages all the same is told once a second and not at once,
+ * since OpenSM asks and complains in a circle, and would fill the disk with it.
+ */
+static int port_has_ended(int portid, int timeout_ms)
+{
+	int pause = timeout_ms > 0 && timeout_ms < ENDED_PAUSE_MS ? timeout_ms
+								  : ENDED_PAUSE_MS;
+
+	if (timeout_ms && port_was_told_of_its_end(portid))
+		(void)poll(NULL, 0, pause);
+	return refuse(-EIO, ENODEV);
+}
+
+/* The waits are cancellation points, as OpenSM needs it; the rest is none. What is there
  * already is taken without waiting. */
 VC_EXPORT int umad_recv(int portid, void *umad, int *length, int timeout_ms)
 {
@@ -481,7 +497,9 @@ VC_EXPORT int umad_recv(int portid, void *umad, int *length, int timeout_ms)
 		if (r < 0)
 			return r;
 	}
-	if (r == -ENODEV || (r == -EBADF && timeout_ms))
-		return refuse(-EIO, -r);
+	if (r == -ENODEV)
+		return port_has_ended(portid, timeout_ms);
+	if (r == -EBADF && timeout_ms)
+		return refuse(-EIO, EBADF);
 	return r < 0 ? refuse(r, -r) : r;
 }

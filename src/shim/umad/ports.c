@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/umad.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -111,6 +112,21 @@ void port_put(struct port *port)
 	pthread_mutex_lock(&ports_lock);
 	put_locked(port);
 	pthread_mutex_unlock(&ports_lock);
+}
+
+bool port_was_told_of_its_end(int portid)
+{
+	struct port *port;
+	bool told = false;
+
+	pthread_mutex_lock(&ports_lock);
+	port = find_locked(portid);
+	if (port) {
+		told = port->told_of_end;
+		port->told_of_end = true;
+	}
+	pthread_mutex_unlock(&ports_lock);
+	return told;
 }
 
 int port_call(struct port *port, struct uapi_call *call)

@@ -28,6 +28,7 @@ struct port {
 	struct descriptor socket;
 	struct uapi_connection *connection;
 	unsigned int refs;       /* guarded by ports.c's lock */
+	bool told_of_end;        /* guarded by ports.c's lock */
 	_Atomic uint32_t agents; /* a bit each that is registered */
 	_Atomic uint8_t requests[PORT_REQUESTS];
 	/* The beginning of a longer message, whose rest is the next packet; guarded by
@@ -39,6 +40,8 @@ struct port {
 /* Null: no port of ours is open under this number. A port that is got has to be put. */
 struct port *port_get(int portid);
 void port_put(struct port *port);
+/* Of its end, which its socket says: it is from now on. */
+bool port_was_told_of_its_end(int portid);
 int port_call(struct port *port, struct uapi_call *call);
 
 /* Held while a message is taken off a socket, so that two threads do not share one; never
