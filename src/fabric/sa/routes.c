@@ -107,7 +107,29 @@ static void take_over(struct list *to, struct list *from)
 	}
 }
 
-static void end_all(struct list *waiting, int error)
+/* What was joined is still there, and still that group: it may have ended with another's
+ * leave, and begun anew, or the port may have gone. */
+static bool is_true(const struct sa_request *req, uint16_t mlid)
+{
+	const struct sa_group *group = sa_group_by_mgid(req->server, &req->mgid);
+	const struct sa_member *m =
+		group ? sa_member_find(req->server, group, req->port_guid) : NULL;
+	struct sa_mcmember rec;
+
+	sa_mcmember_get(sa_request_data(req), &rec);
+	return m && group->rec.mlid == mlid && !(rec.join_state & ~m->join_state);
+}
+
+static uint16_t outcome(const struct sa_request *req, uint16_t mlid, int error)
+{
+	if (req->mad.method == MAD_METHOD_DELETE)
+		return 0;
+	if (error)
+		return SA_NO_RESOURCES;
+	return is_true(req, mlid) ? 0 : SA_REQ_INVALID;
+}
+
+static void end_all(struct list *waiting, uint16_t mlid, int error)
 {
 	/* The last change first, so that each finds what it left. */
 	for (struct list *l = waiting->prev; error && l != waiting; l = l->prev)
@@ -116,9 +138,7 @@ static void end_all(struct list *waiting, int error)
 		struct sa_request *req = container_of(l, struct sa_request, link);
 
 		list_remove(l);
-		sa_request_end(req, error && req->mad.method != MAD_METHOD_DELETE
-					    ? SA_NO_RESOURCES
-					    : 0);
+		sa_request_end(req, outcome(req, mlid, error));
 	}
 }
 
@@ -131,7 +151,7 @@ static void route_done(void *arg, int error)
 	if (!route->under_way)
 		return; /* of an order given before the SM went down */
 	take_over(&waited, &route->now);
-	end_all(&waited, error);
+	end_all(&waited, route->mlid, error);
 	if (error)
 		fail_orphans(&route->next);
 	route->under_way = false;
