@@ -226,6 +226,7 @@ static void sm_up(void *arg)
 	s->up = true;
 	s->was_up = true;
 	restore(s);
+	s->restored = !s->inherits && s->members.count;
 	s->inherits = false;
 }
 
@@ -242,6 +243,7 @@ static void sm_down(void *arg)
 
 static void sm_port_in(void *arg, uint64_t port_guid)
 {
+	((struct sa_server *)arg)->restored = false;
 	sa_report_port(arg, TRAP_GID_IN_SERVICE, port_guid);
 }
 
@@ -252,6 +254,18 @@ static void sm_port_out(void *arg, uint64_t port_guid)
 
 	sa_subscriptions_forget_port(s, port_guid);
 	sa_report_port(s, TRAP_GID_OUT_OF_SERVICE, port_guid);
+	sa_port_forget(s, port_guid);
+}
+
+/* But a database that was loaded is to outlive that its ports are told to register anew by
+ * a new master, as they all are. */
+static void sm_port_anew(void *arg, uint64_t port_guid)
+{
+	struct sa_server *s = arg;
+
+	if (s->restored)
+		return;
+	sa_subscriptions_forget_port(s, port_guid);
 	sa_port_forget(s, port_guid);
 }
 
@@ -317,6 +331,7 @@ const struct sm_client_ops sa_server_sm_ops = {
 	.down = sm_down,
 	.port_in = sm_port_in,
 	.port_out = sm_port_out,
+	.port_anew = sm_port_anew,
 	.receive = sm_receive_gsi,
 	.trap = sm_trap,
 	.receive_peer = sm_receive_peer,

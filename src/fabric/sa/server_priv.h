@@ -398,6 +398,7 @@ struct sa_server {
 	uint64_t sa_key;
 	bool up;
 	bool was_up;   /* what is in the database is of an earlier time as master */
+	bool restored; /* it was loaded, and the first sweep is not over */
 	bool inherits; /* or the last master's */
 
 	struct sa_journal journal;

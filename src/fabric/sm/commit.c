@@ -50,8 +50,10 @@ static void tell_out(struct sm *sm, struct subnet_port *port)
 	const struct sm_client_ops *client = sm->config.client;
 	struct sm_port *p = sm_port_of(port);
 
-	if (!p->told)
+	if (!p->told) {
+		sm_tell_anew(sm, port);
 		return;
+	}
 	p->told = false;
 	if (client && client->port_out)
 		client->port_out(sm->config.client_arg, subnet_port_guid(port));

@@ -158,6 +158,14 @@ static bool arm(struct sm *sm, struct subnet_port *port)
 	return send_set(sm, port, &want, armed);
 }
 
+void sm_tell_anew(struct sm *sm, const struct subnet_port *port)
+{
+	const struct sm_client_ops *client = sm->config.client;
+
+	if (sm->serving && client && client->port_anew)
+		client->port_anew(sm->config.client_arg, subnet_port_guid(port));
+}
+
 static bool activate(struct sm *sm, struct subnet_port *port)
 {
 	struct sm_port *p = sm_port_of(port);
@@ -170,6 +178,8 @@ static bool activate(struct sm *sm, struct subnet_port *port)
 			p->arrived = false;
 		return false;
 	}
+	if (want.client_rereg)
+		sm_tell_anew(sm, port);
 	return send_set(sm, port, &want, activated);
 }
 

@@ -72,6 +72,9 @@ struct sm_client_ops {
 	/* Found by a sweep that is done; for traps 64, 65 and memberships. */
 	void (*port_in)(void *arg, uint64_t port_guid);
 	void (*port_out)(void *arg, uint64_t port_guid);
+	/* It is told to register anew, or has gone before it was announced: what it may
+	 * have joined is over. */
+	void (*port_anew)(void *arg, uint64_t port_guid);
 	/* A QP1 packet of class SA that arrived at the port. */
 	void (*receive)(void *arg, const struct ib_packet *packet);
 	/* A trap that it was told by the SMP layer, to be forwarded to subscribers. */

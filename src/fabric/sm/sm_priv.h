@@ -405,6 +405,8 @@ struct sm_smp *sm_sweep_ask(struct sm *sm, struct subnet_port *to, uint8_t metho
 
 /* -- the phases --------------------------------------------------------------- */
 
+/* To the client, if it serves: what the port has joined is over. */
+void sm_tell_anew(struct sm *sm, const struct subnet_port *port);
 int sm_lids_init(struct sm *sm);
 void sm_lids_fini(struct sm *sm);
 /* Another one gives LIDs meanwhile. */
