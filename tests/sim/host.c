@@ -84,6 +84,14 @@ static void receive(void *arg, const struct ib_packet *packet)
 		sim_ledger_unheard();
 }
 
+/* The port was out, or the SM is new. Where answers are lost, the SM says it again; who has
+ * joined in between forgets that, and the SA does not. */
+static bool sa_forgets_too(enum ib_event_type type)
+{
+	return type == IB_EVENT_PORT_ERR ||
+	       (type == IB_EVENT_CLIENT_REREGISTER && !sim.profile.loss);
+}
+
 static void tell(struct sim_host *host, enum ib_event_type type)
 {
 	struct ib_event event = { .device = &host->ib, .event = type };
@@ -91,7 +99,7 @@ static void tell(struct sim_host *host, enum ib_event_type type)
 	event.element.port_num = 1;
 	if (type != IB_EVENT_SM_CHANGE && type != IB_EVENT_PORT_ACTIVE &&
 	    type != IB_EVENT_GID_CHANGE)
-		sim_ledger_struck(host);
+		sim_ledger_struck(host, sa_forgets_too(type));
 	ib_dispatch_event(&event);
 }
 
@@ -218,7 +226,7 @@ void sim_host_remove_device(struct sim_host *host)
 	sim_trace("host %u: its device goes", host->number);
 	sim_managers_host_stops(host);
 	fabric_port_attach(host->port, NULL, NULL);
-	sim_ledger_struck(host);
+	sim_ledger_struck(host, false);
 	ib_remove_device(&host->ib);
 }
 

@@ -29,19 +29,43 @@ void sim_pairs_free(struct sim_host *host)
 	list_init(&host->pairs);
 }
 
-void sim_ledger_struck(struct sim_host *host)
+/* What the SA may hold that was not left. Answers that are held back on demand overtake
+ * each other, and do not say then how it stands. */
+static uint8_t may_be_held(const struct sim_pair *pair)
+{
+	uint8_t bits = pair->held;
+
+	for (unsigned int i = 0; i < SIM_OPEN_MAX; i++)
+		if (pair->open[i].tid)
+			bits |= pair->open[i].bits;
+	return sim.profile.faults ? 0xf : bits;
+}
+
+void sim_ledger_struck(struct sim_host *host, bool sa_too)
 {
 	list_for_each(l, &host->pairs) {
 		struct sim_pair *pair = container_of(l, struct sim_pair, link);
 
-		pair->ghost = 0xf;
+		if (!sa_too)
+			pair->ghost |= may_be_held(pair);
 		pair->struck = pair->live_tid;
+	}
+}
+
+void sim_ledger_port_out(struct sim_host *host)
+{
+	sim_model_port_out(host);
+	list_for_each(l, &host->pairs) {
+		struct sim_pair *pair = container_of(l, struct sim_pair, link);
+
+		if (!pair->live_tid)
+			pair->ghost = 0;
 	}
 }
 
 void sim_ledger_host_stopped(struct sim_host *host)
 {
-	sim_ledger_struck(host);
+	sim_ledger_struck(host, false);
 	list_for_each(l, &host->pairs) {
 		struct sim_pair *pair = container_of(l, struct sim_pair, link);
 
@@ -290,7 +314,7 @@ static void settle(struct sim_pair *pair, const struct change *c, bool struck)
 		pair->ghost &= c->rec.join_state;
 		return;
 	}
-	pair->ghost = struck ? 0xf : 0;
+	pair->ghost = struck ? c->rec.join_state : 0;
 	pair->lapsed = (pair->lapsed | pair->missing) & (uint8_t)~c->rec.join_state;
 	pair->missing = 0;
 }

@@ -190,6 +190,7 @@ static void up(void *arg)
 	sa_server_each_group(m->server, NULL, count_member, &members);
 	sim_trace("SM %u is master, with %u members%s", (unsigned int)(m - sim.managers),
 		  members, other ? ", beside another" : "");
+	sim.was_split |= other != NULL;
 	if (!other && !members)
 		sim_ledger_sa_is_new();
 }
@@ -208,9 +209,44 @@ static void port_in(void *arg, uint64_t port_guid)
 	sa_server_sm_ops.port_in(((struct sim_manager *)arg)->server, port_guid);
 }
 
+static bool is_alone(const struct sim_manager *m)
+{
+	for (unsigned int i = 0; i < SIM_MANAGERS_MAX; i++)
+		if (sim.managers[i].serving != (m == &sim.managers[i]))
+			return false;
+	return true;
+}
+
+static void note_out(const struct sim_manager *m, uint64_t port_guid, const char *what)
+{
+	union ib_gid gid = { { 0 } };
+	struct sim_host *host;
+
+	port_guid = htobe64(port_guid);
+	memcpy(gid.raw + 8, &port_guid, 8);
+	host = sim_host_by_gid(&gid);
+	if (!host)
+		return;
+	sim_trace("SM %u: host %u %s", (unsigned int)(m - sim.managers), host->number,
+		  what);
+	if (is_alone(m))
+		sim_ledger_port_out(host);
+}
+
 static void port_out(void *arg, uint64_t port_guid)
 {
-	sa_server_sm_ops.port_out(((struct sim_manager *)arg)->server, port_guid);
+	struct sim_manager *m = arg;
+
+	sa_server_sm_ops.port_out(m->server, port_guid);
+	note_out(m, port_guid, "is out");
+}
+
+static void port_anew(void *arg, uint64_t port_guid)
+{
+	struct sim_manager *m = arg;
+
+	sa_server_sm_ops.port_anew(m->server, port_guid);
+	note_out(m, port_guid, "begins anew");
 }
 
 static void receive_gsi(void *arg, const struct ib_packet *packet)
@@ -259,6 +295,7 @@ void sim_manager_start(struct sim_manager *m)
 						     .down = down,
 						     .port_in = port_in,
 						     .port_out = port_out,
+						     .port_anew = port_anew,
 						     .receive = receive_gsi,
 						     .trap = trap };
 	static const struct fabric_port_ops ops = { .receive = arrive,

@@ -53,8 +53,10 @@ static void end_group(const union ib_gid *mgid)
 	for (unsigned int n = 0; n < sim.host_count; n++) {
 		struct sim_pair *pair = pair_if_there(&sim.hosts[n], mgid);
 
-		if (pair)
-			pair->held = 0;
+		if (!pair)
+			continue;
+		pair->bereaved |= pair->held;
+		pair->held = 0;
 	}
 }
 
@@ -62,25 +64,43 @@ static uint64_t bit_of(uint16_t mlid)
 {
 	unsigned int index = (unsigned int)mlid - IB_LID_MULTICAST_BASE;
 
-	sim_check(index < 64, "MLID %x, of so few groups", mlid);
-	return 1ull << index;
+	/* Beyond them nobody keeps the count. */
+	return index < 64 ? 1ull << index : UINT64_MAX;
 }
 
 void sim_model_answered(struct sim_pair *pair, const struct mad_header *header,
 			const struct sa_mcmember *rec)
 {
 	struct sim_open *open = open_of(pair, header->tid);
+	uint8_t asked = open ? open->bits : 0;
 
 	if (open)
 		*open = (struct sim_open){ 0 };
 	if (header->status)
 		return;
-	pair->held = rec->join_state;
 	if (header->method == MAD_METHOD_GET_RESP) {
+		pair->held = rec->join_state;
 		pair->mlid = rec->mlid;
+		pair->bereaved &= (uint8_t)~rec->join_state;
 		pair->mlids |= bit_of(rec->mlid);
-	} else if (!has_full_member(&pair->mgid))
+		return;
+	}
+	/* The last full member loses with these bits all others. */
+	pair->bereaved |= pair->held & (uint8_t) ~(asked | rec->join_state);
+	pair->held = rec->join_state;
+	if (!has_full_member(&pair->mgid))
 		end_group(&pair->mgid);
+}
+
+void sim_model_port_out(struct sim_host *host)
+{
+	list_for_each(l, &host->pairs) {
+		struct sim_pair *pair = container_of(l, struct sim_pair, link);
+
+		pair->held = 0;
+		if (!has_full_member(&pair->mgid))
+			end_group(&pair->mgid);
+	}
 }
 
 void sim_model_forget(void)

@@ -64,7 +64,8 @@ struct sim_pair {
 	 * that are at work there. */
 	uint8_t held;
 	uint16_t mlid;
-	uint64_t mlids; /* ever, as bits */
+	uint64_t mlids;   /* ever, as bits */
+	uint8_t bereaved; /* lost with the last full member, of which nobody is told */
 	struct sim_open {
 		uint64_t tid; /* 0: none */
 		bool leaves;
@@ -179,8 +180,9 @@ struct sim {
 	unsigned int host_count;
 	struct sim_member members[SIM_MEMBERS_MAX];
 	struct sim_id ids[SIM_IDS_MAX];
-	bool in_call; /* of the SA client's: no callback may come */
-	bool quiet;   /* trouble is over */
+	bool in_call;   /* of the SA client's: no callback may come */
+	bool quiet;     /* trouble is over */
+	bool was_split; /* there were two masters, each of which knows a part */
 	/* over all runs, to see that something has happened */
 	uint64_t joined, failed, resets, restarts, ghosts, deliveries, rejoins, showers;
 	uint64_t repeated_choices;
@@ -264,8 +266,10 @@ void sim_consumers_leave(struct sim_host *host);
 
 struct sim_pair *sim_pair(struct sim_host *host, const union ib_gid *mgid);
 void sim_pairs_free(struct sim_host *host);
-/* The host has forgotten all that it had joined. */
-void sim_ledger_struck(struct sim_host *host);
+/* The host has forgotten all that it had joined; so has the SA, or will. */
+void sim_ledger_struck(struct sim_host *host, bool sa_too);
+/* The SA has forgotten all that the host's port had joined. */
+void sim_ledger_port_out(struct sim_host *host);
 /* Nobody waits for its answers any more. */
 void sim_ledger_host_stopped(struct sim_host *host);
 /* No SA holds anything that it was told before. */
@@ -289,6 +293,7 @@ void sim_ledger_choices_are_over(void);
 void sim_model_arrived(struct sim_pair *pair, uint64_t tid, bool leaves, uint8_t bits);
 void sim_model_answered(struct sim_pair *pair, const struct mad_header *header,
 			const struct sa_mcmember *rec);
+void sim_model_port_out(struct sim_host *host);
 void sim_model_forget(void);
 /* Somebody sends to a group: who is reached? */
 void sim_shower(void);

@@ -82,7 +82,9 @@ static uint8_t may_be_missing(const struct belief *b, const struct sim_pair *pai
 {
 	bool is_full = b->host_states & SIM_FULL & ~pair->missing;
 
-	return is_full ? pair->missing : 0xf;
+	if (is_full)
+		return pair->missing;
+	return sim.profile.faults || sim.was_split ? 0xf : pair->missing | pair->bereaved;
 }
 
 static void judge(const struct belief *b)

@@ -185,7 +185,7 @@ void sim_begin(uint64_t seed)
 
 	sim.seed = seed;
 	sim.trace = getenv("VERBCAST_TRACE");
-	sim.quiet = false;
+	sim.quiet = sim.was_split = false;
 	timer_queue_init(&sim.timers, 1000, NULL, NULL);
 	random_seed(&sim.random, seed);
 	memset(&sim.profile, 0, sizeof(sim.profile));
