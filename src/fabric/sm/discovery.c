@@ -95,7 +95,8 @@ static bool was_reset(const struct sm *sm, const struct subnet_port *port,
 
 	if (!p->told)
 		return false;
-	if (sm->serving && sm->own && now->sm_lid != subnet_port_lid(sm->own))
+	if (sm->serving && sm->own &&
+	    (sm->renumbered || now->sm_lid != subnet_port_lid(sm->own)))
 		return true;
 	return now->lid == 0 || (now->state == SMP_PORT_INIT && !(port->num == 0));
 }
@@ -116,8 +117,12 @@ static void end_told(struct sm *sm, struct subnet_port *port,
 		     const struct smp_port_info *now)
 {
 	struct sm_port *p = sm_port_of(port);
-	bool reset = was_reset(sm, port, now);
+	bool reset;
 
+	/* Who gave our port another LID may have taken ours: it does not tell us apart. */
+	if (port == sm->own)
+		sm->renumbered = p->lid && now->lid && now->lid != p->lid;
+	reset = was_reset(sm, port, now);
 	if (!p->told || reset)
 		p->arrived = true;
 	if (reset && sm_is_switch(port->node))
@@ -309,15 +314,18 @@ static void own_told(struct sm *sm, struct sm_smp *smp, int error, const uint8_t
 
 /* Whoever was or is master beside us may have written anything, and all are to register
  * anew with us. Who was master all the while sees by each port whether another one has
- * been there, since a master begins with writing its LID. */
+ * been there, since a master begins with writing its LID; but it may have written tables
+ * after we had written ours, so that they are read. */
 static void doubt(const struct sm *sm, struct sm_node *n)
 {
 	for (unsigned int i = 0; i <= n->node->info.num_ports; i++)
 		n->ports[i].pkeys_known = false;
+	if (n->sw) {
+		sm_switch_forget(n->sw);
+		n->sw->inherited = sm->serving;
+	}
 	if (sm->serving)
 		return;
-	if (n->sw)
-		sm_switch_forget(n->sw);
 	for (unsigned int i = 0; i <= n->node->info.num_ports; i++) {
 		n->ports[i].arrived = true;
 		n->ports[i].told = false;

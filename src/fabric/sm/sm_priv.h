@@ -303,6 +303,7 @@ struct sm {
 	struct hash leases;  /* by GUID */
 	uint16_t lid_cursor, lid_top;
 	uint32_t duplicates;
+	bool renumbered; /* another master gave our own port another LID */
 
 	struct sm_sweep sweep;
 	struct sm_graph graph;
