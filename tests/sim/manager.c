@@ -133,18 +133,24 @@ static void arrive(void *arg, const struct ib_packet *packet)
 		hand_to_sm(m, packet);
 }
 
+/* Of SMs among themselves, or a request to an SA. */
+static bool is_for_sm(const struct ib_packet *packet)
+{
+	struct mad_header header;
+
+	mad_header_get(packet->payload, &header);
+	if (packet->dest_qp == IB_QP_SMI || header.mgmt_class == SM_PEER_CLASS)
+		return true;
+	return is_sa(packet) && !(header.method & MAD_METHOD_RESPONSE);
+}
+
 bool sim_manager_takes(struct sim_host *host, const struct ib_packet *packet)
 {
 	for (unsigned int i = 0; i < SIM_MANAGERS_MAX; i++) {
 		struct sim_manager *m = &sim.managers[i];
-		struct mad_header header;
 
-		if (m->host != host || !m->sm)
+		if (m->host != host || !m->sm || !is_for_sm(packet))
 			continue;
-		mad_header_get(packet->payload, &header);
-		if (packet->dest_qp == IB_QP_GSI &&
-		    (!is_sa(packet) || header.method & MAD_METHOD_RESPONSE))
-			return false;
 		arrive(m, packet);
 		return true;
 	}
@@ -200,6 +206,7 @@ static void down(void *arg)
 	struct sim_manager *m = arg;
 
 	sim_trace("SM %u is no master any more", (unsigned int)(m - sim.managers));
+	sim_ledger_sa_is_silent();
 	m->serving = false;
 	sa_server_sm_ops.down(m->server);
 }
@@ -259,6 +266,33 @@ static void trap(void *arg, const uint8_t *notice)
 	sa_server_sm_ops.trap(((struct sim_manager *)arg)->server, notice);
 }
 
+static void receive_peer(void *arg, const struct ib_packet *packet)
+{
+	sa_server_sm_ops.receive_peer(((struct sim_manager *)arg)->server, packet);
+}
+
+static void follow(void *arg, uint16_t lid, uint16_t master_lid)
+{
+	sa_server_sm_ops.follow(((struct sim_manager *)arg)->server, lid, master_lid);
+}
+
+static bool inherit(void *arg)
+{
+	struct sim_manager *m = arg;
+	bool inherits = sa_server_sm_ops.inherit(m->server);
+
+	if (inherits)
+		sim_trace("SM %u inherits", (unsigned int)(m - sim.managers));
+	sim.inherited += inherits;
+	return inherits;
+}
+
+static bool is_followed(void *arg, uint64_t port_guid)
+{
+	return sa_server_sm_ops.is_followed(((struct sim_manager *)arg)->server,
+					    port_guid);
+}
+
 /* -- their lives ------------------------------------------------------------------------ */
 
 static void port_changed(void *arg, unsigned int changes)
@@ -297,7 +331,11 @@ void sim_manager_start(struct sim_manager *m)
 						     .port_out = port_out,
 						     .port_anew = port_anew,
 						     .receive = receive_gsi,
-						     .trap = trap };
+						     .trap = trap,
+						     .receive_peer = receive_peer,
+						     .follow = follow,
+						     .inherit = inherit,
+						     .is_followed = is_followed };
 	static const struct fabric_port_ops ops = { .receive = arrive,
 						    .changed = port_changed };
 	struct sa_server_config server = { .timers = &sim.timers, .random = &sim.random };
@@ -330,6 +368,8 @@ void sim_manager_start(struct sim_manager *m)
 void sim_manager_stop(struct sim_manager *m)
 {
 	sim_trace("SM %u dies", (unsigned int)(m - sim.managers));
+	if (m->serving)
+		sim_ledger_sa_is_silent();
 	sm_destroy(m->sm);
 	sa_server_destroy(m->server);
 	if (!m->host)
@@ -339,8 +379,6 @@ void sim_manager_stop(struct sim_manager *m)
 	m->server = NULL;
 	m->host = NULL;
 	m->serving = false;
-	if (!sim_master())
-		sim_ledger_sa_is_new();
 }
 
 void sim_managers_host_stops(const struct sim_host *host)

@@ -85,8 +85,9 @@ void sim_run_seeds(bool wide, uint64_t count)
 		      (unsigned long long)sim.ghosts, (unsigned long long)sim.deliveries,
 		      (unsigned long long)sim.repeated_choices);
 	if (wide)
-		print_message("%llu datagrams during trouble\n",
-			      (unsigned long long)sim.showers);
+		print_message("%llu datagrams during trouble, %llu SMs have inherited\n",
+			      (unsigned long long)sim.showers,
+			      (unsigned long long)sim.inherited);
 	if (!one)
 		assert_true(sim.joined > 0 && sim.failed > 0 && sim.resets > 0 &&
 			    sim.rejoins > 0 && sim.restarts > 0 && sim.deliveries > 0 &&

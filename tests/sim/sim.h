@@ -99,6 +99,9 @@ struct sim_host {
 	struct list pairs;
 	struct sim_choice choices[SIM_CHOICES];
 	unsigned int next_choice;
+	/* It has asked for groups without a name, and an SA died since: a late copy may have
+	 * been at work there, and made one. */
+	bool has_nameless;
 };
 
 /* -- consumers -------------------------------------------------------------------------- */
@@ -184,7 +187,8 @@ struct sim {
 	bool quiet;     /* trouble is over */
 	bool was_split; /* there were two masters, each of which knows a part */
 	/* over all runs, to see that something has happened */
-	uint64_t joined, failed, resets, restarts, ghosts, deliveries, rejoins, showers;
+	uint64_t joined, failed, resets, restarts, ghosts, deliveries, rejoins, showers,
+		inherited;
 	uint64_t repeated_choices;
 };
 extern struct sim sim;
@@ -272,6 +276,8 @@ void sim_ledger_struck(struct sim_host *host, bool sa_too);
 void sim_ledger_port_out(struct sim_host *host);
 /* Nobody waits for its answers any more. */
 void sim_ledger_host_stopped(struct sim_host *host);
+/* An SA answers no more of what it was asked; another may inherit what it has done. */
+void sim_ledger_sa_is_silent(void);
 /* No SA holds anything that it was told before. */
 void sim_ledger_sa_is_new(void);
 /* A MAD of the SA client leaves; an answer comes. It is said again at once if nobody had
