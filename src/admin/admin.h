@@ -86,9 +86,10 @@ struct admin_request {
 	enum admin_command command;
 	bool json;
 	struct admin_shape shape; /* FABRIC_UP */
-	const char *node;         /* LINK, NODE; GROUP_*: null is the first */
+	const char *node;         /* LINK, NODE; SM, GROUP_*: null is the first */
 	unsigned int port;        /* LINK; GROUP_* */
 	bool on;                  /* SM start, LINK up, NODE on */
+	uint8_t priority;         /* SM */
 	/* SA_* */
 	uint64_t count;     /* 0: until cleared */
 	uint32_t rate;      /* millionths; 0: all */

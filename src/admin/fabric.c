@@ -44,6 +44,23 @@ const struct option_spec admin_up_options[] = {
 	{ .name = NULL },
 };
 
+static int set_priority(const char *value, char *error)
+{
+	uint64_t priority;
+
+	if (admin_option("priority", value, 15, &priority, error) < 0)
+		return -EINVAL;
+	admin_parsed.priority = (uint8_t)priority;
+	return 0;
+}
+
+const struct option_spec admin_sm_options[] = {
+	{ "priority", OPTION_CALL, "N",
+	  "of this one among several, 0 to 15: the greatest is master (default: 0)", NULL,
+	  set_priority },
+	{ .name = NULL },
+};
+
 int admin_operands_none(struct admin_request *r, int count, char **words, char *error)
 {
 	return count ? admin_wrong(error, "'%.80s' is one word too many", words[0]) : 0;
@@ -63,7 +80,11 @@ int admin_operands_sm(struct admin_request *r, int count, char **words, char *er
 {
 	if (choose(r, count, words, "stop", "start", error) < 0)
 		return -EINVAL;
-	return admin_operands_none(r, count - 1, words + 1, error);
+	if (count > 1)
+		r->node = words[1];
+	if (r->priority && !r->on)
+		return admin_wrong(error, "--priority is for start");
+	return admin_operands_none(r, count < 2 ? 0 : count - 2, words + 2, error);
 }
 
 int admin_operands_link(struct admin_request *r, int count, char **words, char *error)

@@ -126,18 +126,32 @@ void admin_fabric_show(struct site *s, struct uapi_admin_call *call,
 void admin_fabric_sm(struct site *s, struct uapi_admin_call *call,
 		     const struct admin_request *r)
 {
-	int error =
-		r->on ? site_fabric_start_sm(s->fabric) : site_fabric_stop_sm(s->fabric);
+	int error = r->on ? site_fabric_start_sm(s->fabric, r->node, r->priority)
+			  : site_fabric_stop_sm(s->fabric, r->node);
 
-	if (!error)
+	switch (error) {
+	case 0:
 		admin_done(call);
-	else if (error == -EALREADY)
+		break;
+	case -EALREADY:
 		admin_refuse(call, "the subnet manager %s already",
 			     r->on ? "runs" : "is stopped");
-	else if (error == -ENODEV)
+		break;
+	case -ENODEV:
 		admin_refuse(call, "the fabric was made without a subnet manager");
-	else
+		break;
+	case -ENOENT:
+		admin_refuse(call,
+			     r->on ? "the fabric has no node '%.80s'"
+				   : "there is no subnet manager behind '%.80s'",
+			     r->node);
+		break;
+	case -ENOSPC:
+		admin_refuse(call, "there are %u subnet managers already", MANAGERS_MAX);
+		break;
+	default:
 		admin_refuse(call, "the subnet manager: %s", strerror(-error));
+	}
 }
 
 void admin_fabric_link(struct site *s, struct uapi_admin_call *call,

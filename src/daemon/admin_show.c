@@ -23,14 +23,9 @@ static const char *sm_state_name(enum sm_state state)
 	return names[state];
 }
 
-/* "none", "stopped", or the state of the one that runs. */
-static const char *own_sm_state(const struct site *s)
+static const char *manager_state(const struct manager_view *m)
 {
-	struct sm *sm = site_fabric_sm(s->fabric);
-
-	if (!site_fabric_sm_node(s->fabric))
-		return "none";
-	return sm ? sm_state_name(sm_state(sm)) : "stopped";
+	return m->sm ? sm_state_name(sm_state(m->sm)) : "stopped";
 }
 
 /* -- for people ---------------------------------------------------------------------- */
@@ -65,10 +60,21 @@ static void print_node(struct fabric *net, unsigned int n, FILE *out)
 		print_port(net, n, port, out);
 }
 
+static void print_managers(const struct site *s, FILE *out)
+{
+	struct manager_view m;
+	unsigned int n;
+
+	for (n = 0; site_fabric_sm_nth(s->fabric, n, &m); n++)
+		fprintf(out, "subnet manager %s, behind %s%s\n", manager_state(&m),
+			m.node, m.sm && sm_is_up(m.sm) ? ", all is up" : "");
+	if (!n)
+		fprintf(out, "subnet manager none\n");
+}
+
 void admin_show_text(const struct site *s, FILE *out)
 {
 	struct fabric *net = site_fabric_net(s->fabric);
-	const char *sm_node = site_fabric_sm_node(s->fabric);
 	unsigned int adapters = 0, count = fabric_node_count(net);
 	struct fabric_node_view node;
 	char shape[256];
@@ -80,10 +86,7 @@ void admin_show_text(const struct site *s, FILE *out)
 	admin_shape_print(&s->options->shape, shape, sizeof(shape));
 	fprintf(out, "fabric %s: switches %u, adapters %u\n", shape, count - adapters,
 		adapters);
-	fprintf(out, "subnet manager %s%s%s%s\n", own_sm_state(s),
-		sm_node ? ", behind " : "", sm_node ? sm_node : "",
-		site_fabric_sm(s->fabric) && site_fabric_is_up(s->fabric) ? ", all is up"
-									  : "");
+	print_managers(s, out);
 	for (unsigned int n = 0; n < count; n++)
 		print_node(net, n, out);
 }
@@ -129,25 +132,40 @@ static void add_node(cJSON *nodes, struct fabric *net, unsigned int n)
 	cJSON_AddItemToArray(nodes, o);
 }
 
-static void add_sm(cJSON *root, const struct site *s)
+static cJSON *manager(const struct manager_view *m)
 {
-	const char *node = site_fabric_sm_node(s->fabric);
-	struct sm *sm = site_fabric_sm(s->fabric);
-	cJSON *o = cJSON_AddObjectToObject(root, "sm");
+	cJSON *o = cJSON_CreateObject();
 	struct sm_counters c;
 
-	cJSON_AddStringToObject(o, "state", own_sm_state(s));
-	if (node)
-		cJSON_AddStringToObject(o, "node", node);
-	if (!sm)
-		return;
-	sm_counters(sm, &c);
-	cJSON_AddBoolToObject(o, "up", sm_is_up(sm));
+	cJSON_AddStringToObject(o, "state", manager_state(m));
+	cJSON_AddStringToObject(o, "node", m->node);
+	cJSON_AddNumberToObject(o, "priority", m->priority);
+	if (!m->sm)
+		return o;
+	sm_counters(m->sm, &c);
+	cJSON_AddBoolToObject(o, "up", sm_is_up(m->sm));
 	cJSON_AddNumberToObject(o, "sweeps", (double)c.sweeps);
 	cJSON_AddNumberToObject(o, "last_sweep_ns", (double)c.last_sweep_ns);
 	cJSON_AddNumberToObject(o, "smps_sent", (double)c.smps_sent);
 	cJSON_AddNumberToObject(o, "smp_timeouts", (double)c.smp_timeouts);
 	cJSON_AddNumberToObject(o, "traps", (double)c.traps);
+	return o;
+}
+
+/* "sm" is the first one, "sms" are all. */
+static void add_managers(cJSON *root, const struct site *s)
+{
+	struct manager_view m;
+	cJSON *all;
+
+	if (site_fabric_sm_nth(s->fabric, 0, &m))
+		cJSON_AddItemToObject(root, "sm", manager(&m));
+	else
+		cJSON_AddStringToObject(cJSON_AddObjectToObject(root, "sm"), "state",
+					"none");
+	all = cJSON_AddArrayToObject(root, "sms");
+	for (unsigned int n = 0; site_fabric_sm_nth(s->fabric, n, &m); n++)
+		cJSON_AddItemToArray(all, manager(&m));
 }
 
 static void add_sa(cJSON *root, const struct site *s)
@@ -174,7 +192,7 @@ struct cJSON *admin_show_json(const struct site *s)
 
 	admin_shape_print(&s->options->shape, shape, sizeof(shape));
 	cJSON_AddStringToObject(root, "shape", shape);
-	add_sm(root, s);
+	add_managers(root, s);
 	add_sa(root, s);
 	nodes = cJSON_AddArrayToObject(root, "nodes");
 	for (unsigned int n = 0; n < fabric_node_count(net); n++)

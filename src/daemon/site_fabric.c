@@ -13,10 +13,8 @@ struct site_fabric {
 	struct path_fabric *path;
 	struct fabric_port **hosts;
 	unsigned int host_count;
-	struct fabric_port *sm_port; /* null: no SM of ours */
-	char sm_node[64];
-	struct sm *sm; /* null: stopped */
-	struct sa_server *sa;
+	struct managers *managers; /* null: no SM of ours */
+	char sm_node[64];          /* of the first */
 };
 
 /* -- topology ------------------------------------------------------------------------ */
@@ -85,99 +83,52 @@ static void name_only_host(const struct site_fabric_config *c, struct topology *
 				 c->only_name);
 }
 
-/* -- subnet manager ------------------------------------------------------------------ */
+/* -- subnet managers ------------------------------------------------------------------ */
 
-static int sm_send(void *arg, const struct ib_packet *packet)
+int site_fabric_start_sm(struct site_fabric *f, const char *node, uint8_t priority)
 {
-	return fabric_port_send(((struct site_fabric *)arg)->sm_port, packet);
-}
-
-static void sm_set_issm(void *arg, bool issm)
-{
-	fabric_port_set_issm(((struct site_fabric *)arg)->sm_port, issm);
-}
-
-static const struct sm_port_ops sm_ops = {
-	.send = sm_send,
-	.set_issm = sm_set_issm,
-};
-
-static void sm_port_receive(void *arg, const struct ib_packet *packet)
-{
-	sm_receive(((struct site_fabric *)arg)->sm, packet);
-}
-
-static const struct fabric_port_ops sm_port_ops = {
-	.receive = sm_port_receive,
-};
-
-static int create_sm(struct site_fabric *f)
-{
-	struct fabric_port_info info;
-	const struct sa_server_config sa_config = {
-		.timers = f->config.timers,
-		.random = f->config.random,
-	};
-	struct sm_config sm_config = {
-		.timers = f->config.timers,
-		.random = f->config.random,
-		.port = &sm_ops,
-		.port_arg = f,
-		.client = &sa_server_sm_ops,
-	};
-	int r;
-
-	fabric_port_info(f->sm_port, &info);
-	sm_config.port_guid = info.port_guid;
-	r = sa_server_create(&sa_config, &f->sa);
-	if (r < 0)
-		return r;
-	sm_config.client_arg = f->sa;
-	r = sm_create(&sm_config, &f->sm);
-	if (r < 0) {
-		sa_server_destroy(f->sa);
-		f->sa = NULL;
-		return r;
-	}
-	sa_server_set_sm(f->sa, f->sm);
-	fabric_port_attach(f->sm_port, &sm_port_ops, f);
-	return 0;
-}
-
-/* What a process cannot do any more that was killed: its port says so, and nobody is
- * behind it. */
-static void destroy_sm(struct site_fabric *f)
-{
-	if (!f->sm)
-		return;
-	fabric_port_attach(f->sm_port, NULL, NULL);
-	fabric_port_set_issm(f->sm_port, false);
-	sa_server_destroy(f->sa);
-	sm_destroy(f->sm);
-	f->sa = NULL;
-	f->sm = NULL;
-}
-
-int site_fabric_start_sm(struct site_fabric *f)
-{
-	if (!f->sm_port)
+	if (!f->managers)
 		return -ENODEV;
-	return f->sm ? -EALREADY : create_sm(f);
+	return managers_start(f->managers, node ? node : f->sm_node, priority);
 }
 
-int site_fabric_stop_sm(struct site_fabric *f)
+int site_fabric_stop_sm(struct site_fabric *f, const char *node)
 {
-	if (!f->sm_port)
+	if (!f->managers)
 		return -ENODEV;
-	if (!f->sm)
-		return -EALREADY;
-	destroy_sm(f);
-	return 0;
+	return managers_stop(f->managers, node ? node : f->sm_node);
 }
 
 bool site_fabric_is_up(const struct site_fabric *f)
 {
-	return !f->sm || sm_is_up(f->sm);
+	struct manager_view m;
+
+	return !f->managers || !managers_master(f->managers, &m) || sm_is_up(m.sm);
+}
+
+bool site_fabric_sm_nth(const struct site_fabric *f, unsigned int n,
+			struct manager_view *ret)
+{
+	return f->managers && managers_nth(f->managers, n, ret);
+}
+
+/* The first one is behind the first switch. */
+static int create_managers(struct site_fabric *f)
+{
+	const struct managers_config config = {
+		.timers = f->config.timers,
+		.random = f->config.random,
+		.net = f->net,
+		.path = f->path,
+	};
+	struct fabric_port_info info;
+	int r = managers_create(&config, &f->managers);
+
+	if (r < 0)
+		return r;
+	fabric_port_info(fabric_switch_port(f->net, 0), &info);
+	snprintf(f->sm_node, sizeof(f->sm_node), "%s", info.node);
+	return managers_start(f->managers, f->sm_node, 0);
 }
 
 /* -- life ---------------------------------------------------------------------------- */
@@ -196,11 +147,8 @@ static int create_net(struct site_fabric *f, const struct topology *t)
 		.routes_changed = routes_changed,
 		.arg = f,
 	};
-	int r = fabric_create(&config, &f->net);
 
-	if (!r && !f->config.shape->no_sm)
-		f->sm_port = fabric_switch_port(f->net, 0);
-	return r;
+	return fabric_create(&config, &f->net);
 }
 
 static int find_hosts(struct site_fabric *f, unsigned int count)
@@ -249,13 +197,8 @@ static int create_all(struct site_fabric *f)
 	topology_destroy(t);
 	if (!r)
 		r = create_path(f);
-	if (!r && f->sm_port) {
-		struct fabric_port_info info;
-
-		fabric_port_info(f->sm_port, &info);
-		snprintf(f->sm_node, sizeof(f->sm_node), "%s", info.node);
-		r = create_sm(f);
-	}
+	if (!r && !f->config.shape->no_sm)
+		r = create_managers(f);
 	return r;
 }
 
@@ -280,7 +223,7 @@ void site_fabric_destroy(struct site_fabric *f)
 {
 	if (!f)
 		return;
-	destroy_sm(f);
+	managers_destroy(f->managers);
 	path_fabric_destroy(f->path);
 	f->path = NULL; /* the end of the net changes routes, too */
 	if (f->net)
@@ -306,15 +249,14 @@ struct fabric_port *site_fabric_host(struct site_fabric *f, unsigned int n)
 
 struct sm *site_fabric_sm(struct site_fabric *f)
 {
-	return f->sm;
+	struct manager_view m;
+
+	return f->managers && managers_master(f->managers, &m) ? m.sm : NULL;
 }
 
 struct sa_server *site_fabric_sa(struct site_fabric *f)
 {
-	return f->sa;
-}
+	struct manager_view m;
 
-const char *site_fabric_sm_node(const struct site_fabric *f)
-{
-	return f->sm_port ? f->sm_node : NULL;
+	return f->managers && managers_master(f->managers, &m) ? m.sa : NULL;
 }

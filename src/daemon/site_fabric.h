@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The site's fabric put together: its topology, the subnet as hardware, the path of its
- * ports, and, unless somebody else is to be that, subnet manager and administrator behind
- * port 0 of the first switch. Which nodes of the site are behind its adapters is not its
- * business (daemon/nodes.h).
+ * ports, and, unless somebody else is to be that, subnet managers and administrators
+ * (daemon/managers.h), the first of them behind port 0 of the first switch. Which nodes of
+ * the site are behind its adapters is not its business (daemon/nodes.h).
  */
 #ifndef DAEMON_SITE_FABRIC_H
 #define DAEMON_SITE_FABRIC_H
@@ -12,8 +12,7 @@
 #include "base/random.h"
 #include "base/timer.h"
 #include "fabric/net/fabric.h"
-#include "fabric/sa/sa_server.h"
-#include "fabric/sm/sm.h"
+#include "daemon/managers.h"
 #include "path/fabric/fabric_path.h"
 
 struct site_fabric;
@@ -41,15 +40,16 @@ struct path_fabric *site_fabric_path(struct site_fabric *f);
 /* The n-th adapter's first port; null past the end. */
 struct fabric_port *site_fabric_host(struct site_fabric *f, unsigned int n);
 
-/* Null: there is none, or it is stopped. */
+/* The master's, or that of one that is to be: null: none runs. */
 struct sm *site_fabric_sm(struct site_fabric *f);
 struct sa_server *site_fabric_sa(struct site_fabric *f);
-/* The node it is behind; null: it never had one. */
-const char *site_fabric_sm_node(const struct site_fabric *f);
-/* -EALREADY; -ENODEV: the fabric is to have none of ours. */
-int site_fabric_start_sm(struct site_fabric *f);
-/* As by kill -9. -EALREADY. */
-int site_fabric_stop_sm(struct site_fabric *f);
+/* The first one, and those that were started since. False past the end. */
+bool site_fabric_sm_nth(const struct site_fabric *f, unsigned int n,
+			struct manager_view *ret);
+/* As managers_start and managers_stop; `node` null: the first one's. -ENODEV: the fabric
+ * is to have none of ours. */
+int site_fabric_start_sm(struct site_fabric *f, const char *node, uint8_t priority);
+int site_fabric_stop_sm(struct site_fabric *f, const char *node);
 /* There is no SM of ours to wait for, or it has brought all up. */
 bool site_fabric_is_up(const struct site_fabric *f);
 

@@ -99,6 +99,8 @@ static void receive(void *arg, const struct ib_packet *packet)
 {
 	const struct bound_port *b = arg;
 
+	if (b->listener)
+		b->listener(b->listener_arg, packet);
 	if (b->ops->receive)
 		b->ops->receive(b->arg, packet);
 }
@@ -163,6 +165,19 @@ int path_fabric_bind(struct path_fabric *pf, uint32_t place, struct fabric_port 
 	bound_pkeys_read(b);
 	fabric_port_attach(port, &port_ops, b);
 	answers_changed(pf);
+	return 0;
+}
+
+int path_fabric_listen(struct path_fabric *pf, struct fabric_port *port,
+		       void (*listener)(void *arg, const struct ib_packet *packet),
+		       void *arg)
+{
+	struct bound_port *b = bound_of(pf, port);
+
+	if (!b)
+		return -ENOENT;
+	b->listener = listener;
+	b->listener_arg = arg;
 	return 0;
 }
 

@@ -17,6 +17,8 @@ struct bound_port {
 	unsigned int pkey_count;
 	const struct path_fabric_port_ops *ops;
 	void *arg;
+	void (*listener)(void *arg, const struct ib_packet *packet); /* null: nobody */
+	void *listener_arg;
 };
 
 /* Where datagrams to a multicast LID come from, as long as no answer changes. Made by the

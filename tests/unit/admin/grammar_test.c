@@ -51,6 +51,10 @@ static void every_verb_has_an_example(void **state)
 	assert_true(request.json);
 	good("fabric sm start", ADMIN_FABRIC_SM);
 	assert_true(request.on);
+	assert_null(request.node);
+	good("fabric sm start h2 --priority 3", ADMIN_FABRIC_SM);
+	assert_string_equal(request.node, "h2");
+	assert_int_equal(request.priority, 3);
 	good("fabric link down h1 1", ADMIN_FABRIC_LINK);
 	assert_false(request.on);
 	assert_string_equal(request.node, "h1");
@@ -148,7 +152,9 @@ static void what_is_wrong_is_said(void **state)
 	wrong("fabric show --nonsense", "unknown option");
 	wrong("fabric sm", "stop or start");
 	wrong("fabric sm nonsense", "stop or start");
-	wrong("fabric sm stop now", "one word too many");
+	wrong("fabric sm stop h1 now", "one word too many");
+	wrong("fabric sm stop h1 --priority 1", "for start");
+	wrong("fabric sm start h1 --priority 16", "priority");
 	wrong("fabric link", "down or up");
 	wrong("fabric link down", "which node");
 	wrong("fabric link down h1", "which port");

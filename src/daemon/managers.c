@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "daemon/managers.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* From the first start to the end of the site. */
+struct manager {
+	struct managers *all;
+	struct fabric_port *port; /* null: a free place */
+	char node[64];
+	bool is_adapter;
+	uint8_t priority;
+	struct sm *sm;
+	struct sa_server *sa;
+};
+
+struct managers {
+	struct managers_config config;
+	struct manager list[MANAGERS_MAX];
+};
+
+/* -- the port ------------------------------------------------------------------------ */
+
+static int port_send(void *arg, const struct ib_packet *packet)
+{
+	return fabric_port_send(((struct manager *)arg)->port, packet);
+}
+
+static void set_issm(void *arg, bool issm)
+{
+	fabric_port_set_issm(((struct manager *)arg)->port, issm);
+}
+
+static const struct sm_port_ops sm_ops = { .send = port_send, .set_issm = set_issm };
+
+static void receive(void *arg, const struct ib_packet *packet)
+{
+	sm_receive(((struct manager *)arg)->sm, packet);
+}
+
+static const struct fabric_port_ops port_ops = { .receive = receive };
+
+static int listen_to(struct manager *m, bool on)
+{
+	if (m->is_adapter)
+		return path_fabric_listen(m->all->config.path, m->port,
+					  on ? receive : NULL, m);
+	fabric_port_attach(m->port, on ? &port_ops : NULL, on ? m : NULL);
+	return 0;
+}
+
+/* -- one ------------------------------------------------------------------------------ */
+
+static int run(struct manager *m)
+{
+	const struct managers_config *c = &m->all->config;
+	const struct sa_server_config sa = { .timers = c->timers, .random = c->random };
+	struct sm_config sm = {
+		.timers = c->timers,
+		.random = c->random,
+		.port = &sm_ops,
+		.port_arg = m,
+		.priority = m->priority,
+		.client = &sa_server_sm_ops,
+	};
+	struct fabric_port_info info;
+	int r;
+
+	fabric_port_info(m->port, &info);
+	sm.port_guid = info.port_guid;
+	r = sa_server_create(&sa, &m->sa);
+	if (r < 0)
+		return r;
+	sm.client_arg = m->sa;
+	r = sm_create(&sm, &m->sm);
+	if (!r)
+		r = listen_to(m, true);
+	if (r < 0) {
+		sm_destroy(m->sm);
+		sa_server_destroy(m->sa);
+		m->sm = NULL;
+		m->sa = NULL;
+		return r;
+	}
+	sa_server_set_sm(m->sa, m->sm);
+	return 0;
+}
+
+/* What a process cannot do any more that was killed: its port says so, and nobody is
+ * behind it. */
+static void kill(struct manager *m)
+{
+	if (!m->sm)
+		return;
+	listen_to(m, false);
+	fabric_port_set_issm(m->port, false);
+	sa_server_destroy(m->sa);
+	sm_destroy(m->sm);
+	m->sa = NULL;
+	m->sm = NULL;
+}
+
+/* -- all of them ---------------------------------------------------------------------- */
+
+static struct manager *find(struct managers *all, const struct fabric_port *port)
+{
+	for (unsigned int i = 0; i < MANAGERS_MAX; i++)
+		if (all->list[i].port == port)
+			return &all->list[i];
+	return NULL;
+}
+
+static bool is_switch(const struct fabric_port *port)
+{
+	struct fabric_port_info info;
+
+	fabric_port_info(port, &info);
+	return info.port_num == 0;
+}
+
+int managers_start(struct managers *all, const char *node, uint8_t priority)
+{
+	struct fabric_port *port = fabric_find_port(all->config.net, node, 0);
+	struct manager *m = port ? find(all, port) : NULL;
+	int r;
+
+	if (!port)
+		return -ENOENT;
+	if (m && m->sm)
+		return -EALREADY;
+	if (!m)
+		m = find(all, NULL);
+	if (!m)
+		return -ENOSPC;
+	m->all = all;
+	m->is_adapter = !is_switch(port);
+	m->priority = priority;
+	m->port = port;
+	snprintf(m->node, sizeof(m->node), "%s", node);
+	r = run(m);
+	if (r < 0)
+		m->port = NULL;
+	return r;
+}
+
+int managers_stop(struct managers *all, const char *node)
+{
+	struct fabric_port *port = fabric_find_port(all->config.net, node, 0);
+	struct manager *m = port ? find(all, port) : NULL;
+
+	if (!m)
+		return -ENOENT;
+	if (!m->sm)
+		return -EALREADY;
+	kill(m);
+	return 0;
+}
+
+bool managers_nth(const struct managers *all, unsigned int n, struct manager_view *ret)
+{
+	const struct manager *m = &all->list[n];
+
+	if (n >= MANAGERS_MAX || !m->port)
+		return false;
+	*ret = (struct manager_view){
+		.node = m->node, .priority = m->priority, .sm = m->sm, .sa = m->sa
+	};
+	return true;
+}
+
+bool managers_master(const struct managers *all, struct manager_view *ret)
+{
+	struct manager_view view;
+	bool found = false;
+
+	for (unsigned int n = 0; managers_nth(all, n, &view); n++) {
+		bool master = view.sm && sm_state(view.sm) == SM_MASTER;
+
+		if (!view.sm || (found && !master))
+			continue;
+		*ret = view;
+		found = true;
+		if (master)
+			break;
+	}
+	return found;
+}
+
+int managers_create(const struct managers_config *config, struct managers **ret)
+{
+	struct managers *all = calloc(1, sizeof(*all));
+
+	if (!all)
+		return -ENOMEM;
+	all->config = *config;
+	*ret = all;
+	return 0;
+}
+
+void managers_destroy(struct managers *all)
+{
+	for (unsigned int i = 0; all && i < MANAGERS_MAX; i++)
+		if (all->list[i].port)
+			kill(&all->list[i]);
+	free(all);
+}

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# A subnet manager dies while datagrams are on their way, and a standby takes over: none of
+# them is lost, no group goes, no member is told to join again, and stock mckey goes on.
+# ctest: TIMEOUT 300
+. "$VERBCAST_SOURCE/tests/harness/site.sh"
+site_begin
+need mckey stdbuf jq
+
+# ours ARGUMENT...: a command of verbcast's that must succeed; its output in ours.out.
+ours()
+{
+	timeout 60 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null ||
+		fail "verbcast $* ends with $?: $(cat "$site_work/ours.err")"
+}
+
+# refused PATTERN ARGUMENT...
+refused()
+{
+	local pattern=$1
+
+	shift
+	timeout 60 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null &&
+		fail "verbcast $* succeeds"
+	grep -qE -- "$pattern" "$site_work/ours.err" || fail "verbcast $*: does not say: $pattern"
+}
+
+# manager NODE: its state.
+manager()
+{
+	timeout 20 "$VERBCAST" fabric show --json |
+		jq -r --arg node "$1" '.sms[] | select(.node == $node) | .state'
+}
+
+is()
+{
+	[ "$(manager "$1")" = "$2" ]
+}
+
+# groups: MGID, MLID and members of all.
+groups()
+{
+	timeout 20 "$VERBCAST" group list --json |
+		jq -c '[.[] | [.mgid, .mlid, ([.members[] | .node] | sort)]] | sort'
+}
+
+# listen NAME NODE GROUP COUNT; speak likewise
+listen()
+{
+	site_run="--node $2" start "$1" stdbuf -oL mckey -b "198.18.0.${2#h}" -m "$3" -C "$4"
+}
+speak()
+{
+	site_run="--node $2" start "$1" stdbuf -oL mckey -b "198.18.0.${2#h}" -m "$3" -C "$4" -s
+}
+joined()
+{
+	wait_for 20 "$1 has joined" said "$1" '^mckey: joined dgid: '
+}
+
+say 'a second manager'
+ours fabric up --ring 4:2
+ours fabric sm start h7
+# Of equal priority is master who has the lower GUID, and adapters have.
+wait_for 10 'the other one is the standby now' is s1 standby
+is h7 master || fail "h7 is $(manager h7)"
+refused 'runs already' fabric sm start h7
+refused "no node 'nobody'" fabric sm start nobody
+refused "no subnet manager behind 'h2'" fabric sm stop h2
+ours fabric show
+says ours '^subnet manager standby, behind s1$'
+says ours '^subnet manager master, behind h7, all is up$'
+
+# both: one is master, one its standby.
+both()
+{
+	one_is_up && [ "$(manager h7) $(manager s1)" != 'master master' ] &&
+		{ is h7 standby || is s1 standby; }
+}
+
+# one_is_up: just one is master, and done.
+one_is_up()
+{
+	[ "$(timeout 20 "$VERBCAST" fabric show --json | jq '[.sms[] | select(.up)] | length')" = 1 ]
+}
+
+say 'the master is killed while datagrams are on their way'
+bin=$VERBCAST_BUILD/tests/apps/bin
+messages=4000
+lid=$(timeout 20 "$VERBCAST" fabric show --json | jq '.nodes[] | select(.name == "h1") | .lid')
+gid=$(status '.nodes[] | select(.name == "h1") | .devices[] | select(.name == "vib0") |
+	.ports[0].gids[0]')
+for node in h2 h5 h8; do
+	site_run="--node $node" start "long-$node" "$bin/member" -m 239.7.0.1 \
+		-b "198.18.0.${node#h}" -r $messages -S 64 \
+		-L "$lid" -G "$gid"
+	wait_for 20 "long-$node has joined" said "long-$node" '^joined'
+done
+listen h3 h3 239.7.0.2 10
+joined h3
+site_run='--node h1' start speaker "$bin/member" -m 239.7.0.1 -b 198.18.0.1 \
+	-s $messages -S 64 -i 1000
+wait_for 20 'the speaker has joined' said speaker '^joined'
+before=$(groups)
+first=h7
+for round in 1 2; do
+	ours fabric sm stop $first
+	wait_for 5 'another master' one_is_up
+	[ "$(groups)" = "$before" ] || fail "the groups were $before and are $(groups)"
+	# Who comes back is the standby, or is handed mastership, and nobody notices either.
+	ours fabric sm start $first
+	wait_for 10 'two managers again' both
+	[ "$(groups)" = "$before" ] || fail "the groups were $before and are $(groups)"
+	is h7 master && first=h7 || first=s1
+done
+alive speaker || fail 'the datagrams were too few to be on their way all the time'
+ended speaker 60
+# Nothing was lost, and nobody had to join again.
+for node in h2 h5 h8; do
+	ended "long-$node" 20
+	quiet "long-$node"
+	says "long-$node" " got $messages from "
+done
+
+say 'and serves'
+speak h4 h4 239.7.0.2 10
+ended h4 20
+ended h3 20
+says h3 '^data transfers complete$'
+listen h6 h6 239.7.0.3 10
+joined h6
+speak h4b h4 239.7.0.3 10
+ended h4b 20
+ended h6 20
+says h6 '^data transfers complete$'
+site_end
