@@ -320,7 +320,8 @@ static void judge_counters(void)
 	sa_server_counters(sim_master()->server, &c);
 	sim_check(c.requests == c.answers + c.refused + c.dropped_fault + c.dropped_key +
 					c.dropped_unknown + c.dropped_stranger +
-					c.dropped_repeated + c.dropped_full,
+					c.dropped_repeated + c.dropped_full +
+					c.dropped_lost,
 		  "the SA's counters do not add up");
 	fabric_counters(sim.fabric, &f);
 	sim_check(f.sent >= f.delivered + f.lost + f.no_route + f.port_down + f.bad_hops +

@@ -127,9 +127,18 @@ void sa_request_free(struct sa_request *req)
 	request_destroy(&req->by_source);
 }
 
+static void request_lost(struct hash_node *node)
+{
+	struct sa_request *req = container_of(node, struct sa_request, by_source);
+
+	/* What is being transferred has been counted as an answer. */
+	req->server->counters.dropped_lost += !req->sender;
+	request_destroy(node);
+}
+
 void sa_requests_forget(struct sa_server *s)
 {
-	hash_drain(&s->pending, request_destroy);
+	hash_drain(&s->pending, request_lost);
 }
 
 const struct subnet_port *sa_request_port(const struct sa_request *req)

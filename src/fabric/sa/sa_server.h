@@ -86,6 +86,7 @@ struct sa_counters {
 	uint64_t dropped_stranger; /* from a LID that no port has */
 	uint64_t dropped_repeated; /* the same is being worked on */
 	uint64_t dropped_full;     /* too many or too much at once */
+	uint64_t dropped_lost;     /* under way when the SM ceased to be master */
 	uint64_t dropped_down;     /* anything, while the SM is not master */
 	uint64_t bad_length;       /* not a MAD */
 	uint64_t bad_version;      /* of the base */

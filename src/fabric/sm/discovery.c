@@ -86,18 +86,26 @@ static void look_beyond(struct sm *sm, struct subnet_port *port)
 	sm_smp_queue(smp);
 }
 
-/* A port that the SM had set up and that has nothing of it any more was reset; one that
- * has another SM's had another master meanwhile, in a part of the subnet that was cut off. */
-static bool was_reset(const struct sm *sm, const struct subnet_port *port,
-		      const struct smp_port_info *now)
+/* Another SM has set it up since: there are two masters. */
+static bool is_contested(const struct sm *sm, const struct subnet_port *port,
+			 const struct smp_port_info *now)
+{
+	const struct sm_port *p = sm_port_of(port);
+
+	if (!p->told || !sm->serving || !sm->own || !now->lid || !now->sm_lid ||
+	    now->sm_lid == sm->inherited_lid)
+		return false;
+	return sm->renumbered || now->sm_lid != subnet_port_lid(sm->own) ||
+	       now->lid != p->lid;
+}
+
+/* A port that the SM had set up and that has nothing of it any more was reset. */
+static bool was_reset(const struct subnet_port *port, const struct smp_port_info *now)
 {
 	const struct sm_port *p = sm_port_of(port);
 
 	if (!p->told)
 		return false;
-	if (sm->serving && sm->own &&
-	    (sm->renumbered || now->sm_lid != subnet_port_lid(sm->own)))
-		return true;
 	return now->lid == 0 || (now->state == SMP_PORT_INIT && !(port->num == 0));
 }
 
@@ -117,12 +125,15 @@ static void end_told(struct sm *sm, struct subnet_port *port,
 		     const struct smp_port_info *now)
 {
 	struct sm_port *p = sm_port_of(port);
-	bool reset;
+	bool contested, reset;
 
 	/* Who gave our port another LID may have taken ours: it does not tell us apart. */
 	if (port == sm->own)
 		sm->renumbered = p->lid && now->lid && now->lid != p->lid;
-	reset = was_reset(sm, port, now);
+	contested = is_contested(sm, port, now);
+	reset = was_reset(port, now) || contested;
+	if (contested && !p->arrived)
+		sm->contested = true;
 	if (!p->told || reset)
 		p->arrived = true;
 	if (reset && sm_is_switch(port->node))
@@ -313,22 +324,21 @@ static void own_told(struct sm *sm, struct sm_smp *smp, int error, const uint8_t
 /* -- the phase ------------------------------------------------------------------------- */
 
 /* Whoever was or is master beside us may have written anything, and all are to register
- * anew with us. Who was master all the while sees by each port whether another one has
- * been there, since a master begins with writing its LID; but it may have written tables
- * after we had written ours, so that they are read. */
+ * anew with us. Who was master all the while, and has met no trace of the other one in his
+ * part of the subnet, needs to look after the other's ports only, which are new to him; but
+ * the other may have written tables after we had written ours, so that they are read. */
 static void doubt(const struct sm *sm, struct sm_node *n)
 {
-	for (unsigned int i = 0; i <= n->node->info.num_ports; i++)
-		n->ports[i].pkeys_known = false;
+	bool all = !sm->serving || sm->doubting_all;
+
 	if (n->sw) {
 		sm_switch_forget(n->sw);
 		n->sw->inherited = sm->serving;
 	}
-	if (sm->serving)
-		return;
 	for (unsigned int i = 0; i <= n->node->info.num_ports; i++) {
-		n->ports[i].arrived = true;
-		n->ports[i].told = false;
+		n->ports[i].pkeys_known = false;
+		n->ports[i].arrived |= all;
+		n->ports[i].told &= sm->serving;
 	}
 }
 
@@ -362,7 +372,7 @@ static enum sm_step renew_next(struct sm *sm)
 		if (s->node_cursor == &sm->subnet.nodes)
 			s->node_cursor = sm->found.next;
 		if (s->node_cursor == &sm->found) {
-			sm->doubting = false;
+			sm->doubting = sm->doubting_all = false;
 			return SM_STEP_DONE;
 		}
 		unfind(sm, container_of(s->node_cursor, struct subnet_node, link));

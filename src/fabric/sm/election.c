@@ -20,6 +20,7 @@
 
 #define MISSES_MAX          3u
 #define POLLS_GOOD          50u
+#define YOUNG_NS            (10000 * TIMER_MS)
 /* For a greater SM's SA to have what ours has. */
 #define HAND_OVER_WITHIN_NS (1000 * TIMER_MS)
 
@@ -86,6 +87,9 @@ void sm_become_master(struct sm *sm)
 		sm->inheriting = sm->master_lid && client && client->inherit &&
 				 client->inherit(sm->config.client_arg);
 		sm->inheriting_ports = sm->inheriting;
+		sm->inherited_lid = sm->inheriting ? sm->master_lid : 0;
+		sm->master_since_ns = sm->config.timers->now_ns;
+		sm->contested = false;
 	}
 	sm->state = SM_MASTER;
 	sm->master = NULL;
@@ -368,6 +372,17 @@ static void yield(struct sm *sm, struct subnet_port *to)
 	sm_sweep_stop(sm, HAND_OVER_WITHIN_NS);
 }
 
+/* Two masters have set up the same ports, one over the other, and now there is one. Who
+ * joined with whom cannot be told. */
+static void doubt_all(struct sm *sm)
+{
+	log_info("sm: all of the subnet is set up anew after another master");
+	sm->contested = false;
+	sm->doubting = sm->doubting_all = true;
+	sm->sweep.wanted = true;
+	sm_sweep_stop(sm, 0);
+}
+
 static void elect_master(struct sm *sm)
 {
 	bool others = false;
@@ -389,6 +404,8 @@ static void elect_master(struct sm *sm)
 	sm->greater_since_ns = 0;
 	if (others)
 		look_again(sm);
+	else if (sm->contested)
+		doubt_all(sm);
 }
 
 static enum sm_step next(struct sm *sm)
@@ -416,12 +433,16 @@ static void acknowledged(struct sm *sm, struct sm_smp *smp, int error,
 
 static void take_over(struct sm *sm)
 {
+	uint64_t now_ns = sm->config.timers->now_ns;
 	struct subnet_port *old = sm->master;
 	struct sm_smp *smp;
 
 	if (sm->state == SM_STOPPED)
 		return;
-	/* Though we may be master already: the other was one as well. */
+	/* Though we may be master already: the other was one as well. If both have begun
+	 * lately they began with the same ports. */
+	if (sm->state == SM_MASTER && now_ns < sm->master_since_ns + YOUNG_NS)
+		sm->contested = true;
 	sm_become_master(sm);
 	sm->doubting = true;
 	smp = old ? ask_sm(sm, old, MAD_METHOD_SET, SET_ACKNOWLEDGE, acknowledged) : NULL;

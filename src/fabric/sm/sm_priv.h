@@ -268,12 +268,16 @@ struct sm_graph {
 struct sm {
 	struct sm_config config;
 	enum sm_state state;
-	bool up;       /* the last heavy sweep left nothing to be done */
-	bool serving;  /* the client was told `up` */
-	bool doubting; /* another master may have written what it liked */
+	bool up;      /* the last heavy sweep left nothing to be done */
+	bool serving; /* the client was told `up` */
+	/* Another master may have written what it liked; also into what was ours alone. */
+	bool doubting, doubting_all;
+	bool contested; /* there is or was one in our part of the subnet */
 	/* The client has all that the last master had: until what it has set up is found,
 	 * and until its tables are read. */
 	bool inheriting_ports, inheriting;
+	uint16_t inherited_lid; /* its LID, until all ports have ours; 0: it is over */
+	uint64_t master_since_ns;
 	struct timer start;
 	uint32_t tag; /* upper half of TIDs */
 

@@ -74,6 +74,8 @@ static void finish_heavy(struct sm *sm)
 	sm->counters.sweeps++;
 	sm->counters.last_sweep_ns = sm->config.timers->now_ns - s->began_ns;
 	sm->up = !s->failed;
+	if (sm->up)
+		sm->inherited_lid = 0;
 	s->aborted = 0;
 	s->failures = s->failed ? s->failures + 1 : 0;
 	if (sm->counters.smp_retries == s->began_retries)
@@ -279,15 +281,17 @@ static void light_switch(struct sm *sm, struct sm_smp *smp, int error,
 }
 
 /* Nobody sends a trap for the port of the SM itself. Nor does one tell of another master,
- * who has all traps sent to him: but his LID is in our port then, instead of ours. */
+ * who has all traps sent to him: but his LID is in our port then, instead of ours, and if it
+ * is the same the port has another one of his choice. */
 static void light_own(struct sm *sm, struct sm_smp *smp, int error, const uint8_t *data)
 {
+	uint16_t lid = subnet_port_lid(smp->to);
 	struct smp_port_info info;
 
 	if (!error)
 		smp_port_info_get(data, &info);
-	if (error || info.state != SMP_PORT_ACTIVE ||
-	    info.sm_lid != subnet_port_lid(smp->to))
+	if (error || info.state != SMP_PORT_ACTIVE || info.lid != lid ||
+	    info.sm_lid != lid)
 		sm->sweep.changed = true;
 }
 

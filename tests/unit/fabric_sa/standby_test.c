@@ -406,7 +406,8 @@ static void a_split_brain_heals(void **state)
 	unsigned int winner;
 
 	station_start(w, 1, 0);
-	run(w, 3 * SECOND);
+	/* Not so young that both might have begun with the same ports. */
+	run(w, 12 * SECOND);
 	assert_true(is_standby(w, 0) != is_standby(w, 1));
 	winner = is_standby(w, 1) ? 0 : 1;
 	join_all(w, 1);
