@@ -184,12 +184,14 @@ static bool is_sm(const struct subnet_port *port)
 	return port && port->info.cap_mask & SMP_CAP_SM;
 }
 
+/* One that is cut off may come back, and take what it has for ours, until its lease is
+ * over; one whose port is there and no SM's has gone. */
 static bool is_lost(const struct sa_follower *f)
 {
 	const struct sa_server *s = f->server;
+	const struct subnet_port *port = sa_port_by_guid(s, f->port_guid);
 
-	return f->heard_ns + SA_LEASE_NS < s->timers->now_ns ||
-	       !is_sm(sa_port_by_guid(s, f->port_guid));
+	return f->heard_ns + SA_LEASE_NS < s->timers->now_ns || (port && !is_sm(port));
 }
 
 static void look_after(struct sa_follower *f)

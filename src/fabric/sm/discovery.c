@@ -402,11 +402,13 @@ static enum sm_step next(struct sm *sm)
 	return SM_STEP_DONE;
 }
 
-/* Without a link of our own we see nothing, and nothing can be said of the others. */
+/* Without a link of our own we see nothing, and nothing can be said of the others: neither
+ * that the master has died, nor for how long it has gone on. So nothing is inherited. */
 static void end(struct sm *sm)
 {
 	if (sm->own && sm_port_of(sm->own)->found)
 		return;
+	sm->master_lid = 0;
 	sm->sweep.failures++;
 	sm->sweep.wanted = true;
 	sm->up = false;
