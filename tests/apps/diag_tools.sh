@@ -121,8 +121,7 @@ sed '/^switchguid=/i mftcap=4096' "$site_work/run.out" >"$site_work/topology"
 guid=$(guid_of h2)
 ours stop
 ours fabric up --topology "$site_work/topology"
-site_run="--node H-${guid#0x}"
-[ "$(guid_of "H-${guid#0x}")" = "$guid" ] || fail "no node with GUID $guid"
+[ "$(guid_of h2)" = "$guid" ] || fail "h2 has not the GUID $guid"
 
 say 'agents, timeouts, and tables of many segments'
 run "$VERBCAST_BUILD/tests/apps/bin/manager" "$groups"

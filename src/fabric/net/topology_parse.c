@@ -6,10 +6,11 @@
  *	Switch 8 "S1"			kind, ports, name
  *	[1]	"H1"[1](100001)		port, the far end's name and port
  *
- * '#' begins a comment. A link may be told from one end or from both. Of the attributes
- * the GUIDs count, and `mftcap` of a switch, which is our own; the others say what a
- * fabric tells by itself. Without a GUID a node takes it from a name like
- * "S-0002c90300001234", and else the one that ibsim would give it.
+ * '#' begins a comment; of a node that is named by its GUID, as ibnetdiscover does, it
+ * begins with the node's description (topology_names.c). A link may be told from one end
+ * or from both. Of the attributes the GUIDs count, and `mftcap` of a switch, which is our
+ * own; the others say what a fabric tells by itself. Without a GUID a node takes it from a
+ * name like "S-0002c90300001234", and else the one that ibsim would give it.
  *
  * The text is input: every number is checked before use, and nothing is allocated by
  * what it claims but by what stands in it (a port count is at most TOPOLOGY_PORTS_MAX).
@@ -45,7 +46,9 @@ struct parser {
 	uint32_t line;
 	struct topology_builder b;
 	struct attributes next;
-	uint32_t *lines; /* of the nodes */
+	bool other_names;         /* some node is not named by its GUID */
+	uint32_t *lines;          /* of the nodes */
+	char (*descriptions)[64]; /* of the nodes, as comments have them; empty: none */
 	struct mention *mentions;
 	uint32_t mention_count, mention_room;
 	uint32_t adapter_guids, switches;
@@ -307,23 +310,53 @@ static void give_guid(struct parser *p, struct topology_node *n)
 		p->adapter_guids += n->ports + 1u;
 }
 
+/* What the parser keeps of the last node beside it. */
+static int make_room(struct parser *p)
+{
+	size_t room = 2 * (size_t)p->b.t->count;
+	char(*descriptions)[64];
+	uint32_t *lines;
+
+	if (p->b.t->count & (p->b.t->count - 1))
+		return 0;
+	lines = realloc(p->lines, room * sizeof(*lines));
+	if (!lines)
+		return -ENOMEM;
+	p->lines = lines;
+	descriptions = realloc(p->descriptions, room * sizeof(*descriptions));
+	if (!descriptions)
+		return -ENOMEM;
+	p->descriptions = descriptions;
+	return 0;
+}
+
+/* # "h1": a comment is never wrong, so what cannot be a name is none. */
+static void take_description(struct parser *p, char description[64])
+{
+	struct parser comment = { .at = p->at, .end = p->end };
+
+	if (!take(&comment, '#') || take_name(&comment, description) < 0)
+		description[0] = '\0';
+}
+
 static int add_node(struct parser *p, const char *name, bool is_switch, uint16_t ports)
 {
-	uint32_t *lines;
+	uint64_t guid;
 	int r = topology_add(&p->b, name, is_switch, ports);
 
 	if (r == -E2BIG)
 		return fail(p, p->line, "there are more than %u nodes",
 			    TOPOLOGY_NODES_MAX);
+	if (r == 0)
+		r = make_room(p);
 	if (r < 0)
 		return r;
-	if ((p->b.t->count & (p->b.t->count - 1)) == 0) {
-		lines = realloc(p->lines, 2 * p->b.t->count * sizeof(*lines));
-		if (!lines)
-			return -ENOMEM;
-		p->lines = lines;
-	}
 	p->lines[p->b.t->count - 1] = p->line;
+	p->descriptions[p->b.t->count - 1][0] = '\0';
+	if (guid_of_name(name, &guid))
+		take_description(p, p->descriptions[p->b.t->count - 1]);
+	else
+		p->other_names = true;
 	give_guid(p, topology_last(&p->b));
 	if (p->next.has_mft_cap && is_switch)
 		topology_last(&p->b)->mft_cap = p->next.mft_cap;
@@ -538,7 +571,12 @@ int topology_parse(const char *text, size_t length, struct topology **ret, char 
 		r = connect_all(&p);
 	if (r == 0)
 		r = check_guids(&p);
+	if (r == 0)
+		r = topology_name_nodes(p.b.t, p.descriptions);
+	if (r == 0 && !p.other_names)
+		r = topology_sort(p.b.t);
 	free(p.lines);
+	free(p.descriptions);
 	free(p.mentions);
 	if (r < 0)
 		topology_destroy(p.b.t);

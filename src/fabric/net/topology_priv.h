@@ -25,5 +25,10 @@ static inline struct topology_node *topology_last(struct topology_builder *b)
 /* The ports exist and are free. */
 void topology_connect(struct topology *t, uint32_t a, uint16_t a_port, uint32_t b,
 		      uint16_t b_port);
+/* Give nodes the names that describe them, where those tell nodes apart. A description for
+ * each node; empty: it has none. -ENOMEM. */
+int topology_name_nodes(struct topology *t, char (*descriptions)[64]);
+/* By GUID. -ENOMEM. */
+int topology_sort(struct topology *t);
 
 #endif

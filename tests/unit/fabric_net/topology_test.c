@@ -40,6 +40,55 @@ static void assert_linked(const struct topology *t, uint32_t a, uint16_t a_port,
 	assert_int_equal(t->nodes[b].links[b_port].port, a_port);
 }
 
+static void nodes_named_by_guid_are_called_as_described(void **state)
+{
+	struct topology *t =
+		parse("Switch 4 \"S-10\"  # \"MF0;sw-1:SX/U1\" enhanced port 0\n"
+		      "[1] \"H-20\"[1](21) # \"other\"\n"
+		      "[2] \"H-30\"[1]\n"
+		      "Ca 1 \"H-20\" # \"h1 HCA-1\"\n"
+		      "Ca 1 \"H-30\" # \"twice\"\n"
+		      "Ca 1 \"H-40\" # \"twice\"\n"
+		      "Ca 1 \"H-50\" # \"H-60\"\n"
+		      "Ca 1 \"H-60\" # h6\n"
+		      "Ca 1 \"H-70\" # \"unfinished\n"
+		      "Ca 1 \"H-80\" # \"\"\n"
+		      "Ca 1 \"H-90\" # \"H-90\"\n"
+		      "Ca 1 \"mine\" # \"a comment\"\n");
+	static const char *const names[] = { "MF0;sw-1:SX/U1", "h1 HCA-1", "H-30", "H-40",
+					     "H-50",           "H-60",     "H-70", "H-80",
+					     "H-90",           "mine" };
+
+	assert_int_equal(t->count, 10);
+	for (uint32_t i = 0; i < t->count; i++)
+		assert_string_equal(t->nodes[i].name, names[i]);
+	assert_int_equal(t->nodes[1].node_guid, 0x20);
+	assert_linked(t, 0, 1, 1, 1);
+	assert_linked(t, 0, 2, 2, 1);
+	topology_destroy(t);
+}
+
+static void nodes_named_by_guid_are_in_its_order(void **state)
+{
+	static const char text[] = "Ca 1 \"H-40\" # \"h4\"\n"
+				   "[1] \"S-50\"[3]\n"
+				   "Ca 2 \"H-20\" # \"h2\"\n"
+				   "[2] \"S-50\"[1]\n"
+				   "Switch 4 \"S-50\"\n"
+				   "Ca 1 \"H-30\"\n"
+				   "[1] \"S-50\"[2]\n";
+	struct topology *t = parse(text);
+	static const char *const names[] = { "h2", "H-30", "h4", "S-50" };
+
+	for (uint32_t i = 0; i < 4; i++)
+		assert_string_equal(t->nodes[i].name, names[i]);
+	assert_linked(t, 3, 1, 0, 2);
+	assert_linked(t, 3, 2, 1, 1);
+	assert_linked(t, 3, 3, 2, 1);
+	assert_int_equal(t->nodes[0].links[1].node, UINT32_MAX);
+	topology_destroy(t);
+}
+
 static void a_file_of_ibsim_is_read(void **state)
 {
 	struct topology *t = parse("# two hosts\n"
@@ -278,6 +327,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_of_ibsim_is_read),
+		cmocka_unit_test(nodes_named_by_guid_are_called_as_described),
+		cmocka_unit_test(nodes_named_by_guid_are_in_its_order),
 		cmocka_unit_test(what_ibnetdiscover_prints_is_read),
 		cmocka_unit_test(a_name_may_hold_the_guid_and_a_switch_its_mft),
 		cmocka_unit_test(a_mistake_is_named_with_its_line),
