@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "engine/engine_priv.h"
 
 #define RING_MIN 64u
@@ -61,6 +62,7 @@ int engine_cq_create_in(struct engine *e, const struct engine_memory *memory,
 	cq->capacity = cqe;
 	cq->memory = memory;
 	lock_init(&cq->lock, LOCK_CQ);
+	list_init(&cq->stall_link);
 	if (memory) {
 		if (full_ring_init(&full, memory, cqe) < 0) {
 			free(cq);
@@ -84,11 +86,117 @@ static void cq_disarm(struct engine_cq *cq)
 		atomic_fetch_sub_explicit(&cq->engine->armed, 1, memory_order_relaxed);
 }
 
+/* -- completions that come late ------------------------------------------------------ */
+
+static uint32_t now_ms(uint64_t now_ns)
+{
+	return (uint32_t)(now_ns / 1000000);
+}
+
+/* Under the queue's lock: the end of what may be seen. */
+static inline uint64_t shown_end(const struct engine_cq *cq)
+{
+	return unlikely(cq->stalled) ? cq->shown : cq->tail;
+}
+
+static void count_shown(struct engine_cq *cq)
+{
+	atomic_store_explicit(&cq->count, (uint32_t)(shown_end(cq) - cq->head),
+			      memory_order_release);
+}
+
+static void stall_begin(struct engine_cq *cq, uint64_t due_ns)
+{
+	struct faults *f = &cq->engine->faults;
+
+	cq->stalled = true;
+	cq->shown = cq->tail;
+	lock_take(&f->lock);
+	list_append(&f->stalled, &cq->stall_link);
+	lock_drop(&f->lock);
+	faults_pend(cq->engine, due_ns);
+}
+
+void cq_stall(struct engine_cq *cq, uint32_t late_ms)
+{
+	cq->late_ms = late_ms;
+	if (!cq->stalled)
+		stall_begin(cq, clock_now_ns() + late_ms * 1000000ull);
+}
+
+/* Under rx. */
+static void cq_unstall(struct engine_cq *cq)
+{
+	struct faults *f = &cq->engine->faults;
+
+	if (!cq->stalled)
+		return;
+	cq->stalled = false;
+	lock_take(&f->lock);
+	list_remove(&cq->stall_link);
+	lock_drop(&f->lock);
+	faults_settle(cq->engine);
+}
+
+/* Behind one that is late: it waits, and may be late itself. */
+static __attribute__((noinline)) void end_stalled(struct engine_cq *cq, bool solicited)
+{
+	struct cq_entry *entry = &cq->ring[cq->tail & (cq->size - 1)];
+	uint32_t due = now_ms(clock_now_ns()) + cq->late_ms;
+
+	entry->solicited = solicited;
+	entry->due_ms = !cq->late_ms ? 0 : due ? due : 1;
+	cq->late_ms = 0;
+	cq->tail++;
+	lock_drop(&cq->lock);
+}
+
+/* Under the queue's lock: up to the first that is not due. */
+static bool show_some(struct engine_cq *cq, uint32_t now, bool *ret_solicited)
+{
+	uint64_t before = cq->shown;
+
+	for (; cq->shown != cq->tail; cq->shown++) {
+		const struct cq_entry *entry = &cq->ring[cq->shown & (cq->size - 1)];
+
+		if (entry->due_ms && (int32_t)(entry->due_ms - now) > 0)
+			break;
+		*ret_solicited |= entry->solicited;
+	}
+	count_shown(cq);
+	return cq->shown != before;
+}
+
+uint64_t cq_show(struct engine_cq *cq, uint64_t now_ns)
+{
+	bool solicited = false, some;
+	uint64_t next = UINT64_MAX;
+	uint32_t due;
+
+	lock_take(&cq->lock);
+	some = show_some(cq, now_ms(now_ns), &solicited);
+	if (cq->shown == cq->tail) {
+		cq_unstall(cq);
+	} else {
+		due = cq->ring[cq->shown & (cq->size - 1)].due_ms - now_ms(now_ns);
+		next = now_ns + due * 1000000ull;
+	}
+	lock_drop(&cq->lock);
+	if (some)
+		cq_notify(cq, solicited);
+	return next;
+}
+
+/* -- life ---------------------------------------------------------------------------- */
+
 void engine_cq_destroy(struct engine_cq *cq)
 {
 	if (!cq)
 		return;
 	cq_disarm(cq);
+	lock_take(&cq->engine->rx_lock);
+	cq_unstall(cq);
+	lock_drop(&cq->engine->rx_lock);
 	ring_free(&cq->source, cq->ring);
 	free(cq);
 }
@@ -104,7 +212,7 @@ int engine_cq_resize(struct engine_cq *cq, uint32_t cqe)
 	if (cq->memory && full_ring_init(&full, cq->memory, cqe) < 0)
 		return -ENOMEM;
 	lock_take(&cq->lock);
-	if (cqe >= atomic_load_explicit(&cq->count, memory_order_relaxed)) {
+	if (cqe >= cq->tail - cq->head) {
 		if (full.entries)
 			full_ring_swap(cq, &full);
 		cq->capacity = cqe;
@@ -158,6 +266,10 @@ struct cq_entry *cq_begin(struct engine_cq *cq)
 
 void cq_end(struct engine_cq *cq, bool solicited)
 {
+	if (unlikely(cq->stalled)) {
+		end_stalled(cq, solicited);
+		return;
+	}
 	cq->tail++;
 	atomic_store_explicit(&cq->count, (uint32_t)(cq->tail - cq->head),
 			      memory_order_release);
@@ -198,12 +310,14 @@ static int pop(struct engine_cq *cq, int n, struct ibv_wc *wc)
 {
 	struct engine_qp *qp = NULL;
 	uint32_t sends = 0;
+	uint64_t end;
 	int i;
 
 	if (!n || !atomic_load_explicit(&cq->count, memory_order_acquire))
 		return 0;
 	lock_take(&cq->lock);
-	for (i = 0; i < n && cq->head != cq->tail; i++) {
+	end = shown_end(cq);
+	for (i = 0; i < n && cq->head != end; i++) {
 		const struct cq_entry *entry = &cq->ring[cq->head++ & (cq->size - 1)];
 
 		wc[i] = entry->wc;
@@ -215,7 +329,7 @@ static int pop(struct engine_cq *cq, int n, struct ibv_wc *wc)
 		sends += entry->is_send;
 	}
 	give_back(qp, sends);
-	atomic_store_explicit(&cq->count, (uint32_t)(cq->tail - cq->head),
+	atomic_store_explicit(&cq->count, (uint32_t)(end - cq->head),
 			      memory_order_release);
 	lock_drop(&cq->lock);
 	return i;
@@ -237,7 +351,7 @@ static int poll_engine(struct engine_cq *cq, int n, struct ibv_wc *wc)
 			      memory_order_relaxed);
 	rx_turn(e);
 	e->rx.sink = NULL;
-	k = n - (int)cq->direct_left;
+	k = (int)(cq->direct - wc); /* what is left of it may have been taken away */
 	cq->direct_left = 0;
 	/* Errors met meanwhile are queued, behind what was written directly. */
 	return k + pop(cq, n - k, wc + k);
@@ -282,10 +396,10 @@ void engine_cq_arm(struct engine_cq *cq, bool solicited_only)
 
 void cq_purge(struct engine_cq *cq, struct engine_qp *qp)
 {
-	uint64_t kept;
+	uint64_t kept, shown;
 
 	lock_take(&cq->lock);
-	kept = cq->head;
+	kept = shown = cq->head;
 	for (uint64_t i = cq->head; i != cq->tail; i++) {
 		const struct cq_entry *entry = &cq->ring[i & (cq->size - 1)];
 
@@ -293,9 +407,13 @@ void cq_purge(struct engine_cq *cq, struct engine_qp *qp)
 			cq->ring[kept++ & (cq->size - 1)] = *entry;
 		else if (entry->is_send)
 			sq_used_add(qp, -1u);
+		if (i < cq->shown)
+			shown = kept;
 	}
 	cq->tail = kept;
-	atomic_store_explicit(&cq->count, (uint32_t)(cq->tail - cq->head),
-			      memory_order_release);
+	cq->shown = shown;
+	count_shown(cq);
+	if (unlikely(cq->stalled))
+		faults_hurry(cq->engine);
 	lock_drop(&cq->lock);
 }

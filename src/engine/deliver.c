@@ -4,6 +4,16 @@
  * that the queue pair may not write.
  */
 #include "engine/deliver.h"
+#include "engine/faults.h"
+
+void delay_receive(struct engine_qp *qp, const struct rx_datagram *d)
+{
+	uint32_t ms = faults_completion_ms(qp, &qp->engine->faults.rx,
+					   fault_opcode(d->flags & SHM_LOG_WITH_IMM));
+
+	if (ms)
+		cq_stall(qp->config.recv_cq, ms);
+}
 
 static void complete_error(struct engine_qp *qp, uint64_t wr_id,
 			   enum ibv_wc_status status)

@@ -88,6 +88,9 @@ static inline void write_completion(struct ibv_wc *wc, const struct engine_qp *q
 	};
 }
 
+/* deliver.c: between cq_begin and cq_end, if a rule wants it so. */
+void delay_receive(struct engine_qp *qp, const struct rx_datagram *d);
+
 static inline enum drop_reason complete_receive(struct engine_qp *qp, uint64_t wr_id,
 						const struct rx_datagram *d)
 {
@@ -107,6 +110,8 @@ static inline enum drop_reason complete_receive(struct engine_qp *qp, uint64_t w
 		write_completion(&entry->wc, qp, wr_id, d);
 		entry->qp = qp;
 		entry->is_send = 0;
+		if (unlikely(qp->engine->faults.rx.completions))
+			delay_receive(qp, d);
 		cq_end(cq, solicited);
 	}
 	count_add(&qp->counters->received, 1);

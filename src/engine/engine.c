@@ -13,6 +13,7 @@
 static void engine_free(struct engine *e)
 {
 	attachments_fini(e);
+	faults_fini(e);
 	senders_fini(e);
 	tx_fini(e);
 	receivers_fini(e);
@@ -59,6 +60,7 @@ int engine_open(const struct engine_config *config, struct engine **ret)
 	lock_init(&e->tx_lock, LOCK_TX);
 	lock_init(&e->rx_lock, LOCK_RX);
 	pthread_mutex_init(&e->setup, NULL);
+	faults_init(e);
 	for (unsigned int i = 0; i < ENGINE_QP_BUCKETS; i++)
 		list_init(&e->qps[i]);
 	r = init_parts(e);

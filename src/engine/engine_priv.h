@@ -18,6 +18,7 @@
 
 #include "base/hash.h"
 #include "base/list.h"
+#include "base/random.h"
 #include "engine/cpu.h"
 #include "engine/engine.h"
 #include "engine/lock.h"
@@ -71,9 +72,11 @@ enum cq_armed {
 struct cq_entry {
 	struct ibv_wc wc;
 	struct engine_qp *qp;
-	uint32_t is_send;
-	uint32_t reserved;
+	uint16_t is_send;
+	uint16_t solicited; /* raises events of that sort; while the queue is stalled */
+	uint32_t due_ms; /* not shown before; 0: no later than those before it; the same */
 };
+static_assert(sizeof(struct cq_entry) == 64, "a line");
 
 /*
  * Created and destroyed by the caller, when no queue pair uses it. Found by its queue
@@ -92,6 +95,11 @@ struct engine_cq {
 	struct cq_entry *ring;
 	struct ring_source source;
 	bool overrun; /* IBV_EVENT_CQ_ERR was raised */
+	bool stalled; /* from `shown` on completions are late, by a fault, and not seen yet */
+	uint32_t late_ms; /* the one being written is: cq_begin to cq_end */
+	uint64_t shown;
+	struct list stall_link; /* in engine->faults.stalled; guarded by faults.lock, and
+				 * removed under rx alone */
 
 	/* Guarded by rx: the array of the poll that runs the engine just now. */
 	struct ibv_wc *direct;
@@ -138,6 +146,44 @@ struct engine_srq {
 	struct recv_queue rq;
 };
 
+/* -- faults (faults.h) --------------------------------------------------------------- */
+
+struct fault_state;
+
+/* The rules of one direction that are about a queue pair, and how far they have counted. */
+struct qp_faults {
+	struct fault_state *states;
+	uint32_t count;
+	uint32_t looks; /* fault_side.looks that this is of; 0: none */
+};
+
+/* One direction; guarded by that side's lock. */
+struct fault_side {
+	struct shm_fault
+		*rules;      /* [SHM_FAULTS_MAX], in their places; null: never had any */
+	uint32_t generation; /* tables->h.faults that they are of */
+	uint32_t looks;      /* +1 when they are read anew */
+	uint32_t direction;  /* enum shm_fault_direction */
+	uint32_t held_count;
+	struct list held; /* struct held */
+	bool on;          /* there are any */
+	bool completions; /* of that kind, too */
+};
+
+#define FAULTS_BUSY UINT32_MAX
+
+struct faults {
+	_Atomic uint32_t
+		quiet; /* what tables->h.faults is while there is nothing to do: 0;
+				   * FAULTS_BUSY: always there is */
+	_Atomic uint32_t pending; /* datagrams held, queues stalled */
+	_Atomic uint64_t next_ns; /* when the first of them is due, or earlier */
+	_Atomic bool running;     /* a thread is at those that are due */
+	struct lock lock;         /* guards stalled */
+	struct list stalled;      /* struct engine_cq.stall_link */
+	struct fault_side tx, rx;
+};
+
 /* -- queue pairs (qp.c) -------------------------------------------------------------- */
 
 /*
@@ -160,7 +206,11 @@ struct engine_qp {
 	struct list link;                 /* in engine->qps; guarded by rx */
 	struct recv_queue *receives;      /* its own, or its srq's; fixed, as the pd */
 	uint32_t receives_pd;             /* whose memory they may name */
-	struct recv_queue rq;             /* no ring where there is an srq */
+	uint32_t ordinal;           /* among those that the process ever made; fixed */
+	uint32_t psn_base;          /* PSN of the first datagram sent; guarded by tx */
+	struct qp_faults faults_tx; /* guarded by tx */
+	struct qp_faults faults_rx; /* guarded by rx */
+	struct recv_queue rq;       /* no ring where there is an srq */
 };
 
 /* -- attachments (mcast.c) ----------------------------------------------------------- */
@@ -421,6 +471,8 @@ struct engine {
 	struct list qps[ENGINE_QP_BUCKETS]; /* guarded by rx_lock */
 
 	struct mr_table mrs; /* guarded by tx_lock and rx_lock */
+	uint32_t qps_made;   /* guarded by rx_lock */
+	struct faults faults;
 
 	pthread_mutex_t setup; /* guards creation of the log and of the helper */
 	bool helper_running;   /* guarded by setup */
@@ -440,6 +492,52 @@ static inline void engine_settle(struct engine *e)
 bool engine_sleep_prepare(struct engine *e, uint32_t sleeper);
 /* A period of the helper; what a sleeper missed is found after two at the most. */
 #define ENGINE_RECHECK_MS 250
+
+/* faults.c */
+void faults_init(struct engine *e);
+void faults_fini(struct engine *e);
+void faults_qp_fini(struct engine_qp *qp);
+/* Under the side's lock: by how much the completion of a datagram comes late. */
+uint32_t faults_completion_ms(struct engine_qp *qp, struct fault_side *side,
+			      uint32_t opcode);
+/* Is there, by the one word that posts and turns look at, anything to do? */
+static inline bool faults_stir(const struct engine *e)
+{
+	return unlikely(
+		atomic_load_explicit(&e->tables->h.faults, memory_order_relaxed) !=
+		atomic_load_explicit(&e->faults.quiet, memory_order_relaxed));
+}
+/* faults_send.c: under tx, dropped at the gate: into the log, or wherever; `to` is the
+ * group's entry, or the receiving slot. */
+struct tx_datagram;
+void faults_send_unlocked(struct engine_qp *qp, struct tx_datagram *d,
+			  const struct engine_ah *ah, uint32_t to);
+/* Under tx: those of a queue pair that goes. */
+void faults_forget_sends(struct engine_qp *qp);
+/* faults_receive.c: under rx. In the place of deliver; `a` is null for unicast. */
+struct rx_datagram;
+void faults_receive(struct engine *e, struct engine_qp *qp, struct attachment *a,
+		    const struct rx_datagram *d);
+/* Those that came by this attachment; null: unicast. */
+void faults_forget_receives(struct engine_qp *qp, const struct attachment *a);
+/* faults_due.c */
+/* Something is held that is due then. Any lock but faults.lock may be held. */
+void faults_pend(struct engine *e, uint64_t due_ns);
+void faults_settle(struct engine *e);
+/* Something may be due earlier than was said. */
+void faults_hurry(struct engine *e);
+/* Under rx: when faults_stir is true. */
+void faults_look_rx(struct engine *e);
+/* No lock: what is due. */
+void faults_run_slow(struct engine *e);
+static inline void faults_run(struct engine *e)
+{
+	if (unlikely(atomic_load_explicit(&e->faults.next_ns, memory_order_relaxed) !=
+		     UINT64_MAX))
+		faults_run_slow(e);
+}
+/* How long to sleep, if not longer than `timeout_ms`. */
+int faults_sleep_ms(const struct engine *e, int timeout_ms);
 
 /* helper.c */
 int helper_start(struct engine *e);
@@ -484,6 +582,9 @@ void senders_map_wanted(struct engine *e);
 int senders_add_own(struct engine *e, const struct shm_log *log);
 /* rx.c: under rx, one turn; returns the number of datagrams looked at. */
 unsigned int rx_turn(struct engine *e);
+/* Under rx: count what became of a datagram for a queue pair, or that was delivered; `a`
+ * is null for unicast. */
+void rx_tell(struct engine_qp *qp, const struct attachment *a, enum drop_reason reason);
 /* No lock: a turn with all that follows. */
 unsigned int engine_turn_and_map(struct engine *e);
 /* Under rx or not: how a drop is counted where no queue pair can be named. */
@@ -610,6 +711,10 @@ void cq_end(struct engine_cq *cq, bool solicited);
 /* One of a receive that failed. False: the queue was full. */
 bool cq_push(struct engine_cq *cq, const struct ibv_wc *wc, struct engine_qp *qp);
 void cq_raise(struct engine_cq *cq);
+/* Between cq_begin and cq_end: it comes so late, and all behind it do. */
+void cq_stall(struct engine_cq *cq, uint32_t late_ms);
+/* Under rx: show what is due. Returns when the next one is. */
+uint64_t cq_show(struct engine_cq *cq, uint64_t now_ns);
 /* Under the lock of the send CQ. */
 static inline void sq_used_add(struct engine_qp *qp, uint32_t n)
 {

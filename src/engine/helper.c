@@ -99,7 +99,7 @@ static bool program_polls(struct engine *e, uint32_t *quiet)
 static int helper_sleep(struct engine *e, uint32_t seen)
 {
 	return shm_doorbell_sleep(e->doorbell, SHM_SLEEPER_HELPER, seen,
-				  ENGINE_RECHECK_MS);
+				  faults_sleep_ms(e, ENGINE_RECHECK_MS));
 }
 
 /*
@@ -125,6 +125,7 @@ static void *helper_main(void *arg)
 		uint32_t kicks =
 			atomic_load_explicit(&e->doorbell->kicks, memory_order_acquire);
 
+		faults_run(e);
 		if (is_exact(e) || (kicks != done && !program_polls(e, &quiet)))
 			while (engine_turn_and_map(e) && !stopping(e))
 				;

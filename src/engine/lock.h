@@ -18,11 +18,12 @@
 
 /* docs/locking.md says what each guards. */
 enum lock_rank {
-	LOCK_TX,  /* engine->tx_lock */
-	LOCK_RX,  /* engine->rx_lock */
-	LOCK_QP,  /* engine_qp->lock */
-	LOCK_SRQ, /* engine_srq->lock */
-	LOCK_CQ,  /* engine_cq->lock */
+	LOCK_TX,     /* engine->tx_lock */
+	LOCK_RX,     /* engine->rx_lock */
+	LOCK_QP,     /* engine_qp->lock */
+	LOCK_SRQ,    /* engine_srq->lock */
+	LOCK_CQ,     /* engine_cq->lock */
+	LOCK_FAULTS, /* engine->faults.lock */
 };
 
 struct lock {

@@ -74,7 +74,9 @@ static inline void tx_prefetch(const struct tx *tx, uint32_t i)
 	cpu_prefetch_write(slot->payload);
 }
 
-static inline void tx_write(struct tx *tx, const struct tx_datagram *d)
+/* `psn`: told while faults are made, for who receives may match it; else 0. */
+static inline __attribute__((always_inline)) void
+tx_write_told(struct tx *tx, const struct tx_datagram *d, uint32_t psn)
 {
 	const uint64_t p = tx->head;
 	const uint32_t i = (uint32_t)(p - 1) % SHM_LOG_SLOTS;
@@ -88,7 +90,8 @@ static inline void tx_write(struct tx *tx, const struct tx_datagram *d)
 	write_word(&slot->sequence, 2 * p + 1);
 	atomic_thread_fence(memory_order_release); /* W1, W3 */
 	write_word(&slot->generation, d->generation);
-	write_word(&slot->payload_at, at);
+	write_word(&slot->payload_at,
+		   at % SHM_LOG_PAYLOAD | (uint64_t)psn << SHM_LOG_PSN_SHIFT);
 	write_word(&slot->route, d->route);
 	write_word(&slot->numbers, d->numbers);
 	write_word(&slot->keys, d->keys);
@@ -105,6 +108,11 @@ static inline void tx_write(struct tx *tx, const struct tx_datagram *d)
 		tx->bytes = (at + rest + SHM_CACHE_LINE - 1) &
 			    ~(uint64_t)(SHM_CACHE_LINE - 1);
 	tx->head = p + 1;
+}
+
+static inline void tx_write(struct tx *tx, const struct tx_datagram *d)
+{
+	tx_write_told(tx, d, 0);
 }
 
 #endif

@@ -206,6 +206,7 @@ static int member_remove(struct attachment *a, struct engine_qp *qp)
 	if (!m)
 		return -ENOENT;
 	qp->engine->rx.epoch++;
+	faults_forget_receives(qp, a);
 	a->count--;
 	/* The order of attaching is the order of delivery: keep it. */
 	memmove(m, m + 1, (size_t)(a->members + a->count - m) * sizeof(*m));

@@ -91,6 +91,7 @@ int engine_qp_create(struct engine *e, const struct engine_qp_config *config,
 	list_init(&qp->held_sends);
 
 	lock_take(&e->rx_lock);
+	qp->ordinal = e->qps_made++;
 	list_append(qp_bucket(e, config->device, config->qpn), &qp->link);
 	lock_drop(&e->rx_lock);
 	*ret = qp;
@@ -119,6 +120,8 @@ void engine_qp_destroy(struct engine_qp *qp)
 	lock_take(&e->rx_lock);
 	e->rx.epoch++;
 	attachments_drop_qp(qp);
+	faults_forget_receives(qp, NULL);
+	faults_forget_sends(qp);
 	list_remove(&qp->link);
 	lock_take(&qp->lock);
 	send_held_drop(qp);
@@ -127,6 +130,7 @@ void engine_qp_destroy(struct engine_qp *qp)
 	lock_drop(&e->rx_lock);
 	lock_drop(&e->tx_lock);
 	rq_fini(&qp->rq);
+	faults_qp_fini(qp);
 	free(qp);
 }
 
@@ -196,6 +200,9 @@ void engine_qp_modify(struct engine_qp *qp, const struct engine_qp_attr *attr)
 	lock_take(&e->tx_lock);
 	lock_take(&e->rx_lock);
 	e->rx.epoch++;
+	if (qp_state(qp) == IBV_QPS_RTR)
+		qp->psn_base = attr->sq_psn - (uint32_t)read_word(&qp->counters->sent);
+	qp->faults_tx.looks = qp->faults_rx.looks = 0; /* another port, perhaps */
 	qp->attr = *attr;
 	qp->attr.port_index %= SHM_PORTS_MAX;
 	qp->attr.pkey_index %= SHM_PKEYS_MAX;

@@ -103,10 +103,35 @@ static inline struct heard *hear(struct engine *e, struct sender *s, struct atta
 	return h;
 }
 
-static inline bool deliver_to_member(struct member *m, const struct rx_datagram *d)
+void rx_tell(struct engine_qp *qp, const struct attachment *a, enum drop_reason reason)
 {
-	enum drop_reason reason = deliver(m->qp, d);
+	if (!a) {
+		if (reason != DROP_NONE)
+			count_add(&qp->counters->drops[reason], 1);
+		return;
+	}
+	for (uint32_t i = 0; i < a->count; i++) {
+		struct member *m = &a->members[i];
 
+		if (m->qp != qp)
+			continue;
+		if (reason == DROP_NONE)
+			count_add(&m->counters->delivered, 1);
+		else
+			member_drop(m, reason, 1);
+	}
+}
+
+static inline bool deliver_to_member(struct engine *e, struct attachment *a,
+				     struct member *m, const struct rx_datagram *d)
+{
+	enum drop_reason reason;
+
+	if (unlikely(e->faults.rx.on)) {
+		faults_receive(e, m->qp, a, d);
+		return false;
+	}
+	reason = deliver(m->qp, d);
 	if (likely(reason == DROP_NONE))
 		count_add(&m->counters->delivered, 1);
 	else
@@ -115,8 +140,8 @@ static inline bool deliver_to_member(struct member *m, const struct rx_datagram 
 }
 
 /* True: it has one member, who took it. */
-static inline bool deliver_to_all(struct attachment *a, const struct rx_datagram *d,
-				  uint32_t dst_qpn)
+static inline bool deliver_to_all(struct engine *e, struct attachment *a,
+				  const struct rx_datagram *d, uint32_t dst_qpn)
 {
 	bool taken = false;
 
@@ -129,7 +154,7 @@ static inline bool deliver_to_all(struct attachment *a, const struct rx_datagram
 		 * (spec/kernel 4.5). */
 		if (unlikely(dst_qpn != MULTICAST_QPN) && dst_qpn != m->qp->config.qpn)
 			continue;
-		taken = deliver_to_member(m, d);
+		taken = deliver_to_member(e, a, m, d);
 	}
 	return taken && a->count == 1;
 }
@@ -161,7 +186,7 @@ static inline bool rx_multicast(struct engine *e, struct sender *s, struct rx_da
 	h = hear(e, s, a, d->generation, route);
 	if (unlikely(!sound))
 		engine_drop(e, DROP_BAD_HEADER, 1);
-	else if (deliver_to_all(a, d, shm_log_low(numbers)) && h)
+	else if (deliver_to_all(e, a, d, shm_log_low(numbers)) && h)
 		run_begin(e, s, a->members, h, d,
 			  &(struct run_words){ route, numbers, key.gids, shape });
 	return true;
@@ -187,6 +212,10 @@ static void deliver_unicast(struct engine *e, const struct rx_datagram *d, uint3
 
 	if (!qp) {
 		engine_drop(e, DROP_NO_QP, 1);
+		return;
+	}
+	if (unlikely(e->faults.rx.on)) {
+		faults_receive(e, qp, NULL, d);
 		return;
 	}
 	reason = deliver(qp, d);
@@ -345,6 +374,8 @@ unsigned int rx_turn(struct engine *e)
 	unsigned int looked = 0;
 	uint32_t i = rx->next;
 
+	if (faults_stir(e))
+		faults_look_rx(e);
 	senders_collect(e);
 	for (uint32_t left = rx->active_count; left; left--) {
 		struct sender *s;
@@ -384,6 +415,7 @@ unsigned int engine_turn_and_map(struct engine *e)
 	unsigned int looked;
 	bool wanted;
 
+	faults_run(e);
 	looked = turn(e, &wanted);
 	if (unlikely(wanted)) {
 		senders_map_wanted(e);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/faults.h"
 #include "engine/log_writer.h"
 
 #define BATCH 64u /* datagrams until a longer list is published in parts */
@@ -31,6 +32,20 @@ static void write_send(struct ibv_wc *wc, const struct engine_qp *qp, uint64_t w
 	};
 }
 
+/* Under tx, and the lock of the send CQ. */
+static __attribute__((noinline)) void delay_send(struct engine_qp *qp,
+						 const struct ibv_send_wr *wr)
+{
+	bool with_imm = wr->opcode == IBV_WR_SEND_WITH_IMM;
+	struct fault_side *side = &qp->engine->faults.tx;
+	uint32_t ms;
+
+	faults_look(qp->engine, side);
+	ms = faults_completion_ms(qp, side, fault_opcode(with_imm));
+	if (ms)
+		cq_stall(qp->config.send_cq, ms);
+}
+
 void complete_send(struct engine_qp *qp, const struct ibv_send_wr *wr,
 		   enum ibv_wc_status status, uint32_t bytes)
 {
@@ -42,6 +57,8 @@ void complete_send(struct engine_qp *qp, const struct ibv_send_wr *wr,
 	entry = cq_begin(qp->config.send_cq);
 	if (unlikely(!entry))
 		return;
+	if (status == IBV_WC_SUCCESS && faults_stir(qp->engine))
+		delay_send(qp, wr);
 	write_send(&entry->wc, qp, wr->wr_id, status, bytes);
 	entry->qp = qp;
 	entry->is_send = 1;
@@ -303,7 +320,9 @@ static int send_datagram(struct engine_qp *qp, const struct ibv_send_wr *wr,
 	    tx_gate_unlocked(e, tx_rest_of(bytes)))
 		return SEND_AGAIN;
 	describe(&d, qp, wr, ah, &to);
-	if (ah->multicast)
+	if (faults_stir(e))
+		faults_send_unlocked(qp, &d, ah, to.entry);
+	else if (ah->multicast)
 		write_multicast(e, &d, ah);
 	else
 		write_unicast(e, &d, to.entry);
@@ -415,14 +434,31 @@ static inline int post_one(struct engine_qp *qp, const struct ibv_send_wr *wr)
 	return r;
 }
 
-int engine_qp_post_send(struct engine_qp *qp, struct ibv_send_wr *wr,
-			struct ibv_send_wr **bad_wr)
+/* While faults are made: none goes the plain way. */
+static __attribute__((noinline)) int post_list_faulty(struct engine_qp *qp,
+						      struct ibv_send_wr *wr,
+						      struct ibv_send_wr **bad_wr)
 {
-	struct engine *e = qp->engine;
-	bool held = helper_hold(e);
+	struct tx *tx = &qp->engine->tx;
 	int r = 0;
 
-	lock_take(&e->tx_lock);
+	for (; wr; wr = wr->next) {
+		r = post_other(qp, wr);
+		if (r) {
+			*bad_wr = wr;
+			break;
+		}
+		if (tx->head - tx->first >= BATCH)
+			tx_publish(qp->engine);
+	}
+	return r;
+}
+
+static inline int post_list(struct engine_qp *qp, struct ibv_send_wr *wr,
+			    struct ibv_send_wr **bad_wr)
+{
+	int r = 0;
+
 	for (; wr; wr = wr->next) {
 		r = post_one(qp, wr);
 		if (unlikely(r)) {
@@ -430,6 +466,21 @@ int engine_qp_post_send(struct engine_qp *qp, struct ibv_send_wr *wr,
 			break;
 		}
 	}
+	return r;
+}
+
+int engine_qp_post_send(struct engine_qp *qp, struct ibv_send_wr *wr,
+			struct ibv_send_wr **bad_wr)
+{
+	struct engine *e = qp->engine;
+	bool held = helper_hold(e);
+	int r;
+
+	lock_take(&e->tx_lock);
+	if (faults_stir(e))
+		r = post_list_faulty(qp, wr, bad_wr);
+	else
+		r = post_list(qp, wr, bad_wr);
 	tx_publish(e);
 	lock_drop(&e->tx_lock);
 	engine_settle(e);

@@ -170,7 +170,7 @@ bool engine_sleep_prepare(struct engine *e, uint32_t sleeper)
 	for (uint32_t i = 0; i < rx->active_count; i++)
 		if (sender_has_news(rx->active[i]))
 			return true;
-	return rx->errands || any_rang_meanwhile(e);
+	return rx->any_wanted || rx->any_retry || rx->retired || any_rang_meanwhile(e);
 }
 
 /* D2 for one log: clear the bit, full barrier, look once more. */
@@ -449,6 +449,7 @@ void senders_map_wanted(struct engine *e)
 {
 	uint32_t slot;
 
+	faults_run(e);
 	tell_retired(e);
 	for (;;) {
 		lock_take(&e->rx_lock);

@@ -33,13 +33,24 @@ struct shm_qp_counters {
 };
 static_assert(sizeof(struct shm_qp_counters) == 256, "shm layout");
 
+/* A rule that this process carries out, by its place in the tables (shm/faults.h). */
+struct shm_fault_counters {
+	_Atomic uint32_t rule; /* its id; the numbers are of this one alone */
+	uint32_t reserved;
+	_Atomic uint64_t matched;
+	_Atomic uint64_t applied;
+	_Atomic uint64_t skipped; /* was to be applied, and could not */
+};
+static_assert(sizeof(struct shm_fault_counters) == 32, "shm layout");
+
 struct shm_counters {
 	uint64_t magic;
 	uint32_t layout_version;
 	uint32_t slot;
 	uint64_t reserved[6];
 	_Atomic uint64_t drops[32]; /* what no queue pair can be named for */
-	uint8_t pad[4096 - 64 - 256];
+	struct shm_fault_counters faults[SHM_FAULTS_MAX];
+	uint8_t pad[4096 - 64 - 256 - 32 * SHM_FAULTS_MAX];
 	struct shm_qp_counters qps[SHM_QP_COUNTERS];
 	struct shm_member_counters members[SHM_MEMBER_COUNTERS];
 };

@@ -10,7 +10,7 @@ enum drop_reason {
 	DROP_NONE = -1,
 };
 
-#define DROP_MEMBER_REASONS (DROP_CQ_FULL + 1)
+#define DROP_MEMBER_REASONS (DROP_FAULT + 1)
 
 /* "NO_RECV_WQE", and the sentence behind it; null for a number out of range. */
 const char *drop_reason_name(int reason);

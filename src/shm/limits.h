@@ -22,6 +22,8 @@
 #define SHM_QP_COUNTERS     16384u  /* counter blocks of one process, one a queue pair */
 #define SHM_MEMBER_COUNTERS 262144u /* counter blocks of one process, one an attachment */
 
+#define SHM_FAULTS_MAX 64u /* rules of `verbcast fault` */
+
 #define SHM_LOG_SLOTS   4096u
 #define SHM_LOG_INLINE  64u /* payload bytes that lie in the header slot */
 #define SHM_LOG_PAYLOAD (2u << 20)

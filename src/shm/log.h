@@ -49,6 +49,7 @@ static inline uint32_t shm_log_high(uint64_t pair)
 	return (uint32_t)(pair >> 32);
 }
 
+#define SHM_LOG_PSN_SHIFT   40 /* told while faults are made alone */
 #define SHM_LOG_PKEY_SHIFT  16
 #define SHM_LOG_FLAGS_SHIFT 32
 #define SHM_LOG_HOPS_SHIFT  40 /* hop limit, and behind it traffic class and SL */
@@ -97,7 +98,7 @@ struct shm_log_slot {
 	_Atomic uint64_t sequence;
 	_Atomic uint64_t generation; /* of the group entry, as the sender saw it; unicast:
 				      * the flow label */
-	_Atomic uint64_t payload_at;
+	_Atomic uint64_t payload_at; /* above SHM_LOG_PSN_SHIFT: the PSN, or 0 */
 	_Atomic uint64_t route;
 	_Atomic uint64_t numbers;
 	_Atomic uint64_t keys;

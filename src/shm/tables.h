@@ -43,7 +43,7 @@
 #include "shm/limits.h"
 
 #define SHM_TABLES_MAGIC   0x31424154424356ull /* "VCBTAB1" */
-#define SHM_LAYOUT_VERSION 2u
+#define SHM_LAYOUT_VERSION 3u
 
 #define SHM_NONE UINT32_MAX /* no entry, no port, no slot */
 
@@ -146,6 +146,12 @@ struct shm_group {
 static_assert(sizeof(struct shm_group) == 64 + 128, "shm layout");
 static_assert(offsetof(struct shm_group, members) == 64, "shm layout");
 
+/* A rule of shm/faults.h. */
+#define SHM_FAULT_WORDS 16u
+struct shm_fault_words {
+	_Atomic uint64_t words[SHM_FAULT_WORDS];
+};
+
 struct shm_tables_header {
 	uint64_t magic;
 	uint32_t layout_version;
@@ -165,7 +171,9 @@ struct shm_tables_header {
 					      * stays the same */
 	uint32_t groups_free_last;           /* writer's: the last free entry + 1 */
 	uint32_t groups_free_count;          /* writer's */
-	uint64_t generation; /* writer's: the youngest of all group entries */
+	uint64_t generation;     /* writer's: the youngest of all group entries */
+	_Atomic uint32_t faults; /* 0: there is no rule (shm/faults.h) */
+	uint32_t faults_last;    /* writer's: what it was last, but for 0 */
 };
 static_assert(sizeof(struct shm_tables_header) <= 4096, "shm layout");
 
@@ -181,6 +189,7 @@ struct shm_tables {
 	_Atomic uint32_t group_buckets[SHM_GROUP_BUCKETS];
 	struct shm_group groups[SHM_GROUPS_MAX];
 	struct shm_reach reach[SHM_PORTS_MAX]; /* as ports */
+	struct shm_fault_words faults[SHM_FAULTS_MAX];
 };
 static_assert(offsetof(struct shm_tables, slots) == 4096, "shm layout");
 static_assert(offsetof(struct shm_tables, ports) == 4096 + 64 * SHM_SLOTS_MAX,
