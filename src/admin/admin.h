@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The grammar of what an administrator says to a site: verbcast's commands fabric, sa,
- * group, and insmod, rmmod, lsmod (noun module). verbcast reads the words to tell of
+ * group, fault, and insmod, rmmod, lsmod (noun module). verbcast reads the words to tell of
  * mistakes and to print its help; verbcastd reads the same words again, since it believes
  * nobody, and carries them out.
  *
@@ -36,6 +36,9 @@ enum admin_command {
 	ADMIN_MODULE_LOAD,
 	ADMIN_MODULE_UNLOAD,
 	ADMIN_MODULE_LIST,
+	ADMIN_FAULT_ADD,
+	ADMIN_FAULT_LIST,
+	ADMIN_FAULT_CLEAR,
 };
 
 /* -- what a fabric is to look like ----------------------------------------------------- */
@@ -78,6 +81,38 @@ int admin_shape_words(const struct admin_shape *s, struct admin_shape_text *ret)
 void admin_shape_print(const struct admin_shape *s, char *to, size_t room);
 bool admin_shape_equal(const struct admin_shape *a, const struct admin_shape *b);
 
+/* -- a fault of the data path ------------------------------------------------------------ */
+
+enum admin_fault_kind {
+	ADMIN_FAULT_NONE,
+	ADMIN_FAULT_DROP,
+	ADMIN_FAULT_DUP,
+	ADMIN_FAULT_DELAY,
+	ADMIN_FAULT_REORDER,
+	ADMIN_FAULT_CORRUPT,
+	ADMIN_FAULT_COMPLETION,
+};
+
+enum admin_fault_match {
+	ADMIN_FAULT_MATCH_QP = 1u << 0,
+	ADMIN_FAULT_MATCH_OPCODE = 1u << 1,
+	ADMIN_FAULT_MATCH_PSN = 1u << 2,
+};
+
+struct admin_fault {
+	uint32_t id; /* CLEAR; 0: all of them */
+	enum admin_fault_kind kind;
+	const char *device; /* null: all */
+	bool send;          /* else where it is received */
+	unsigned int match; /* enum admin_fault_match: which of these are given */
+	uint32_t qpn, opcode, psn, psn_last;
+	uint32_t rate;        /* millionths; 0: by count */
+	uint64_t first, last; /* by count, from 1 */
+	unsigned int by;      /* milliseconds; REORDER: places */
+	bool seeded;
+	uint64_t seed;
+};
+
 /* -- a request ------------------------------------------------------------------------- */
 
 #define ADMIN_PARAMETERS_MAX 7
@@ -99,6 +134,7 @@ struct admin_request {
 	/* MODULE_*: a file, or a name; NAME=VALUE strings with a null behind */
 	const char *module;
 	const char *parameters[ADMIN_PARAMETERS_MAX + 1];
+	struct admin_fault fault; /* FAULT_*; the node is `node`, null: all */
 	/* GROUP_*: what was said of the group, and of what the mask has a bit */
 	struct sa_mcmember group;
 	uint64_t components;
@@ -127,6 +163,8 @@ const struct admin_verb *admin_find_verb(const char *noun, const char *verb);
 /* Names of numbers, as they are parsed and shown. */
 const char *admin_rate_name(unsigned int rate); /* Gb/s; "?" */
 const char *admin_join_state_name(unsigned int bit);
-const char *admin_attribute_name(uint16_t attribute); /* null: it has none */
+const char *admin_attribute_name(uint16_t attribute);     /* null: it has none */
+const char *admin_fault_name(enum admin_fault_kind kind); /* the option */
+const char *admin_opcode_name(unsigned int opcode);       /* null: it has none */
 
 #endif

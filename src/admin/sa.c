@@ -13,28 +13,13 @@ static int set_count(const char *value, char *error)
 	return admin_parsed.count ? 0 : admin_wrong(error, "--count: none is too few");
 }
 
-/* "25%", "12.5%", "25" */
 static int set_rate(const char *value, char *error)
 {
-	uint64_t whole, part = 0;
-	char text[32];
-	char *dot;
-
-	snprintf(text, sizeof(text), "%s", value);
-	text[strcspn(text, "%")] = '\0';
-	dot = strchr(text, '.');
-	if (dot) {
-		*dot = '\0';
-		dot[1 + strnlen(dot + 1, 4)] = '\0';
-	}
-	if (admin_number(text, 100, &whole) < 0 ||
-	    (dot && admin_number(dot + 1, 9999, &part) < 0))
-		return admin_wrong(error, "--rate: '%.80s' is no percentage", value);
-	for (size_t n = dot ? strlen(dot + 1) : 4; n < 4; n++)
-		part *= 10;
-	admin_parsed.rate = (uint32_t)(whole * 10000 + part);
-	if (!admin_parsed.rate || admin_parsed.rate > 1000000)
-		return admin_wrong(error, "--rate: above 0%% and up to 100%%");
+	if (admin_percentage(value, &admin_parsed.rate) < 0)
+		return admin_wrong(
+			error,
+			"--rate: '%.80s' is no percentage above 0%% and up to 100%%",
+			value);
 	return 0;
 }
 

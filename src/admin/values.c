@@ -129,6 +129,32 @@ int admin_number(const char *text, uint64_t max, uint64_t *ret)
 	return 0;
 }
 
+int admin_percentage(const char *value, uint32_t *ret)
+{
+	const size_t length = strcspn(value, "%");
+	uint64_t whole, part = 0;
+	char text[32];
+	char *dot;
+
+	if (length >= sizeof(text) || (value[length] && value[length + 1]))
+		return -EINVAL;
+	memcpy(text, value, length);
+	text[length] = '\0';
+	dot = strchr(text, '.');
+	if (dot) {
+		*dot = '\0';
+		if (strlen(dot + 1) > 4)
+			return -EINVAL;
+	}
+	if (admin_number(text, 100, &whole) < 0 ||
+	    (dot && admin_number(dot + 1, 9999, &part) < 0))
+		return -EINVAL;
+	for (size_t n = dot ? strlen(dot + 1) : 4; n < 4; n++)
+		part *= 10;
+	*ret = (uint32_t)(whole * 10000 + part);
+	return *ret && *ret <= 1000000 ? 0 : -EINVAL;
+}
+
 int admin_option(const char *name, const char *text, uint64_t max, uint64_t *ret,
 		 char *error)
 {

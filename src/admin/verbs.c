@@ -58,6 +58,17 @@ const struct admin_verb admin_verbs[] = {
 	  ADMIN_MODULE_UNLOAD, admin_operands_unload },
 	{ "module", "list", "", "Name what is loaded", admin_no_options,
 	  ADMIN_MODULE_LIST, admin_operands_none },
+	{ "fault", "add",
+	  "[--node NAME] [--device NAME] [--direction send|receive] [--match LIST] "
+	  "--drop|--dup|--delay|--reorder|--corrupt|--delay-completion WHICH [--by N] "
+	  "[--seed N]",
+	  "Let datagrams or completions suffer, until fault clear, and print the rule's "
+	  "number; WHICH is 3, 3-5 or 0.5%",
+	  admin_rule_options, ADMIN_FAULT_ADD, admin_operands_rule },
+	{ "fault", "list", "[--json]", "List the rules, and how often they struck",
+	  admin_json_options, ADMIN_FAULT_LIST, admin_operands_none },
+	{ "fault", "clear", "[RULE]", "Take back that rule, or all of them",
+	  admin_no_options, ADMIN_FAULT_CLEAR, admin_operands_rule_id },
 	{ .noun = NULL },
 };
 

@@ -131,6 +131,9 @@ static const struct {
 	[ADMIN_MODULE_LOAD] = { admin_module, true },
 	[ADMIN_MODULE_UNLOAD] = { admin_module, true },
 	[ADMIN_MODULE_LIST] = { admin_module, true },
+	[ADMIN_FAULT_ADD] = { admin_fault_add, true },
+	[ADMIN_FAULT_LIST] = { admin_fault_list, true },
+	[ADMIN_FAULT_CLEAR] = { admin_fault_clear, true },
 };
 
 void admin_command(struct site *s, struct uapi_admin_call *call, int argc, char **argv)

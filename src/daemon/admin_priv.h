@@ -65,6 +65,13 @@ void admin_group_join(struct site *s, struct uapi_admin_call *call,
 void admin_group_leave(struct site *s, struct uapi_admin_call *call,
 		       const struct admin_request *r);
 
+void admin_fault_add(struct site *s, struct uapi_admin_call *call,
+		     const struct admin_request *r);
+void admin_fault_list(struct site *s, struct uapi_admin_call *call,
+		      const struct admin_request *r);
+void admin_fault_clear(struct site *s, struct uapi_admin_call *call,
+		       const struct admin_request *r);
+
 void admin_module(struct site *s, struct uapi_admin_call *call,
 		  const struct admin_request *r);
 

@@ -40,6 +40,7 @@ static void process_close(void *arg, uint32_t slot)
 		return;
 	log_debug("process %d (%s) is gone from slot %u", (int)p.pid, p.program, slot);
 	history_process_ended(&s->history, &p);
+	fault_rules_process_ended(&s->faults, p.counters);
 	slots_close(s->slots, slot);
 }
 
@@ -215,6 +216,7 @@ static void devices_changed(void *arg)
 {
 	struct site *s = arg;
 
+	fault_rules_devices_changed(s);
 	if (s->server) /* else it is not whole yet */
 		tree_write(s, nodes_nth(s->nodes, 0));
 }
@@ -415,6 +417,7 @@ int site_create(const struct daemon_options *options, const struct site_paths *p
 	s->tables_fd = -1;
 	s->stay = options->stay;
 	admin_site_init(&s->admin);
+	fault_rules_init(&s->faults);
 	random_seed(&s->random, guid_seed(s) ^ clock_now_ns());
 	r = create_loop(s);
 	if (!r)
@@ -513,6 +516,7 @@ void site_destroy(struct site *s)
 	hca_site_destroy(s->hca);
 	slots_destroy(s->slots);
 	history_fini(&s->history);
+	fault_rules_fini(&s->faults);
 	if (s->tables)
 		shm_tables_destroy(s->tables_fd, s->tables);
 	timers_destroy(s->timers);

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "daemon/admin.h"
 #include "daemon/devices.h"
+#include "daemon/fault_rules.h"
 #include "daemon/history.h"
 #include "daemon/modules.h"
 #include "daemon/nodes.h"
@@ -41,6 +42,7 @@ struct site {
 	struct modules *modules;
 	struct slots *slots;
 	struct history history;
+	struct fault_rules faults;
 	struct uapi_server *server;
 };
 

@@ -367,6 +367,7 @@ char *status_json(struct site *s)
 	add_processes(root, s);
 	add_ended(root, s);
 	add_groups(root, s);
+	cJSON_AddItemToObject(root, "faults", fault_rules_json(s));
 	text = cJSON_PrintUnformatted(root);
 	cJSON_Delete(root);
 	return text;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * verbcast fabric, sa and group: words for the site's verbcastd, whose grammar both sides
+ * verbcast fabric, sa, group and fault: words for the site's verbcastd, whose grammar both sides
  * share (src/admin). What is wrong with them is said here, before anybody is asked.
  */
 #include <errno.h>
@@ -45,6 +45,11 @@ static void sa_help(FILE *out)
 static void group_help(FILE *out)
 {
 	print_verbs("group", out);
+}
+
+static void fault_help(FILE *out)
+{
+	print_verbs("fault", out);
 }
 
 static bool asks_for_help(const char *word)
@@ -222,6 +227,11 @@ static int group_main(int argc, char **argv)
 	return admin_main(&group_command, argc, argv);
 }
 
+static int fault_main(int argc, char **argv)
+{
+	return admin_main(&fault_command, argc, argv);
+}
+
 static const struct option_spec no_options[] = { { .name = NULL } };
 
 const struct command fabric_command = {
@@ -252,4 +262,14 @@ const struct command group_command = {
 	.usage_status = EXIT_USAGE,
 	.main = group_main,
 	.help = group_help,
+};
+
+const struct command fault_command = {
+	.name = "fault",
+	.synopsis = "add|list|clear ...",
+	.summary = "Lose, double, delay, reorder or break datagrams, to test programs",
+	.options = no_options,
+	.usage_status = EXIT_USAGE,
+	.main = fault_main,
+	.help = fault_help,
 };

@@ -28,7 +28,7 @@ struct command {
 	void (*help)(FILE *out); /* in place of what the options make; may be null */
 };
 
-extern const struct command fabric_command, sa_command, group_command;
+extern const struct command fabric_command, sa_command, group_command, fault_command;
 extern const struct command insmod_command, rmmod_command, lsmod_command;
 extern const struct command run_command, status_command, stop_command, version_command;
 

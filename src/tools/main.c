@@ -14,9 +14,9 @@
 #include "tools/command.h"
 
 static const struct command *const commands[] = {
-	&run_command,   &status_command,  &fabric_command, &sa_command,
-	&group_command, &insmod_command,  &rmmod_command,  &lsmod_command,
-	&stop_command,  &version_command,
+	&run_command,   &status_command, &fabric_command,  &sa_command,
+	&group_command, &fault_command,  &insmod_command,  &rmmod_command,
+	&lsmod_command, &stop_command,   &version_command,
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

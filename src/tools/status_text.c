@@ -174,6 +174,39 @@ static void print_group(const cJSON *group, FILE *out)
 	}
 }
 
+/* "3", "3-5", "0.5%" */
+static void print_when(const cJSON *rule, FILE *out)
+{
+	const cJSON *percent = cJSON_GetObjectItem(rule, "percent");
+	unsigned long long first = number(rule, "first"), last = number(rule, "last");
+
+	if (percent)
+		fprintf(out, " %g%%", percent->valuedouble);
+	else if (first == last)
+		fprintf(out, " %llu", first);
+	else
+		fprintf(out, " %llu-%llu", first, last);
+}
+
+static void print_faults(const cJSON *rules, FILE *out)
+{
+	const cJSON *rule;
+
+	if (cJSON_GetArraySize(rules))
+		fprintf(out, "\nfaults (verbcast fault list)\n");
+	cJSON_ArrayForEach(rule, rules)
+	{
+		fprintf(out, "  %llu: %s", (unsigned long long)number(rule, "rule"),
+			text(rule, "fault"));
+		print_when(rule, out);
+		fprintf(out, ", %s: matched %llu, applied %llu, skipped %llu\n",
+			text(rule, "direction"),
+			(unsigned long long)number(rule, "matched"),
+			(unsigned long long)number(rule, "applied"),
+			(unsigned long long)number(rule, "skipped"));
+	}
+}
+
 static void print_reasons(FILE *out)
 {
 	const char *head = "\nreasons\n";
@@ -198,5 +231,6 @@ void status_text_print(const cJSON *status, FILE *out)
 	print_processes(status, out);
 	cJSON_ArrayForEach(group, cJSON_GetObjectItem(status, "groups"))
 		print_group(group, out);
+	print_faults(cJSON_GetObjectItem(status, "faults"), out);
 	print_reasons(out);
 }

@@ -74,8 +74,118 @@ static void every_verb_has_an_example(void **state)
 	good("group create", ADMIN_GROUP_CREATE);
 	good("group join ff12::1", ADMIN_GROUP_JOIN);
 	good("group leave ff12::1", ADMIN_GROUP_LEAVE);
+	good("fault add --drop 3", ADMIN_FAULT_ADD);
+	good("fault list", ADMIN_FAULT_LIST);
+	good("fault clear", ADMIN_FAULT_CLEAR);
 	for (const struct admin_verb *v = admin_verbs; v->noun; v++)
 		assert_ptr_equal(admin_find_verb(v->noun, v->verb), v);
+}
+
+static void faults_are_of_one_kind(void **state)
+{
+	const struct admin_fault *f = &request.fault;
+
+	good("fault add --drop 3", ADMIN_FAULT_ADD);
+	assert_int_equal(f->kind, ADMIN_FAULT_DROP);
+	assert_int_equal(f->first, 3);
+	assert_int_equal(f->last, 3);
+	assert_int_equal(f->rate, 0);
+	assert_false(f->send);
+	assert_false(f->seeded);
+	assert_null(f->device);
+	assert_null(request.node);
+	good("fault add --dup 3-18446744073709551615 --direction send", ADMIN_FAULT_ADD);
+	assert_int_equal(f->kind, ADMIN_FAULT_DUP);
+	assert_true(f->last == UINT64_MAX);
+	assert_true(f->send);
+	good("fault add --corrupt 0.5% --seed 0 --node h2 --device vib0",
+	     ADMIN_FAULT_ADD);
+	assert_int_equal(f->rate, 5000);
+	assert_int_equal(f->first, 0);
+	assert_true(f->seeded);
+	assert_string_equal(request.node, "h2");
+	assert_string_equal(f->device, "vib0");
+	good("fault add --delay 1 --by 60000", ADMIN_FAULT_ADD);
+	assert_int_equal(f->by, 60000);
+	good("fault add --by 5 --delay-completion 1", ADMIN_FAULT_ADD);
+	assert_int_equal(f->kind, ADMIN_FAULT_COMPLETION);
+	good("fault add --reorder 100%", ADMIN_FAULT_ADD);
+	assert_int_equal(f->by, 1);
+	good("fault list --json", ADMIN_FAULT_LIST);
+	good("fault clear", ADMIN_FAULT_CLEAR);
+	assert_int_equal(f->id, 0);
+	good("fault clear 7", ADMIN_FAULT_CLEAR);
+	assert_int_equal(f->id, 7);
+}
+
+static void faults_match_what_they_say(void **state)
+{
+	const struct admin_fault *f = &request.fault;
+
+	good("fault add --drop 1 --match qp=0x11", ADMIN_FAULT_ADD);
+	assert_int_equal(f->match, ADMIN_FAULT_MATCH_QP);
+	assert_int_equal(f->qpn, 0x11);
+	good("fault add --drop 1 --match opcode=ud-send-only-imm,qp=1,psn=0xfffffe-2",
+	     ADMIN_FAULT_ADD);
+	assert_int_equal(f->match, ADMIN_FAULT_MATCH_QP | ADMIN_FAULT_MATCH_OPCODE |
+					   ADMIN_FAULT_MATCH_PSN);
+	assert_int_equal(f->opcode, 0x65);
+	assert_int_equal(f->psn, 0xfffffe);
+	assert_int_equal(f->psn_last, 2);
+	good("fault add --drop 1 --match psn=7 --match opcode=0x64", ADMIN_FAULT_ADD);
+	assert_int_equal(f->psn_last, 7);
+	assert_int_equal(f->opcode, 0x64);
+	assert_string_equal(admin_opcode_name(0x64), "ud-send-only");
+	assert_null(admin_opcode_name(0));
+}
+
+static void faults_that_are_none(void **state)
+{
+	wrong("fault add", "what is to happen?");
+	wrong("fault add --seed 1", "what is to happen?");
+	wrong("fault add --drop 1 --dup 1", "a rule has one of them");
+	wrong("fault add --drop 1 --drop 2", "a rule has one of them");
+	wrong("fault add --drop 0", "which one (3)");
+	wrong("fault add --drop 5-4", "which one (3)");
+	wrong("fault add --drop 0-4", "which one (3)");
+	wrong("fault add --drop -4", "which one (3)");
+	wrong("fault add --drop 4-", "which one (3)");
+	wrong("fault add --drop x", "which one (3)");
+	wrong("fault add --drop 00000000000000000000000000000000000001-2",
+	      "which one (3)");
+	wrong("fault add --drop 18446744073709551616", "which one (3)");
+	wrong("fault add --drop 0%", "percentage");
+	wrong("fault add --drop 101%", "percentage");
+	wrong("fault add --drop 1%%", "percentage");
+	wrong("fault add --drop 1%x", "percentage");
+	wrong("fault add --drop %", "percentage");
+	wrong("fault add --drop 1.00001%", "percentage");
+	wrong("fault add --drop 0000000000000000000000000000000000000001%", "percentage");
+	wrong("fault add --delay 1", "--by MS");
+	wrong("fault add --delay-completion 1", "--by MS");
+	wrong("fault add --delay 1 --by 0", "0 is nothing");
+	wrong("fault add --delay 1 --by 60001", "from 0 to 60000");
+	wrong("fault add --reorder 1 --by 1001", "1000 places");
+	wrong("fault add --drop 1 --by 5", "knows no --by");
+	wrong("fault add --drop 1 --direction up", "send or receive");
+	wrong("fault add --drop 1 --seed x", "--seed");
+	wrong("fault add --drop 1 --match", "needs a value");
+	wrong("fault add --drop 1 --match=", "some of these");
+	wrong("fault add --drop 1 --match qp", "lacks its value");
+	wrong("fault add --drop 1 --match qp=1,", "lacks its value");
+	wrong("fault add --drop 1 --match qp=", "no queue pair number");
+	wrong("fault add --drop 1 --match qp=0x1000000", "no queue pair number");
+	wrong("fault add --drop 1 --match qp=1,qp=2", "there twice");
+	wrong("fault add --drop 1 --match opcode=rc-send", "no opcode");
+	wrong("fault add --drop 1 --match psn=0x1000000", "no PSN");
+	wrong("fault add --drop 1 --match lid=5", "not qp, opcode or psn");
+	wrong("fault add --delay-completion 1 --by 5 --match psn=1", "no psn");
+	wrong("fault add --drop 1 3", "one word too many");
+	wrong("fault list 3", "one word too many");
+	wrong("fault clear 0", "no rule's number");
+	wrong("fault clear all", "no rule's number");
+	wrong("fault clear 1 2", "one word too many");
+	wrong("fault take", "fault has no 'take'");
 }
 
 static void nothing_is_left_of_what_was_said_before(void **state)
@@ -254,6 +364,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_verb_has_an_example),
+		cmocka_unit_test(faults_are_of_one_kind),
+		cmocka_unit_test(faults_match_what_they_say),
+		cmocka_unit_test(faults_that_are_none),
 		cmocka_unit_test(nothing_is_left_of_what_was_said_before),
 		cmocka_unit_test(options_stand_where_they_like),
 		cmocka_unit_test(create_says_all_that_an_sa_needs),
