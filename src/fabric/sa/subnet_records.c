@@ -431,6 +431,8 @@ int sa_sm_query(struct sa_request *req)
 		return 0;
 	put16(data, subnet_port_lid(port));
 	sm_own_info(req->server->sm, &info);
+	if (!req->trusted)
+		info.sm_key = 0;
 	smp_sm_info_put(data + 4, &info);
 	add(&q, data, sizeof(data));
 	return 0;

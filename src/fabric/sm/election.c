@@ -51,6 +51,7 @@ void sm_own_info(const struct sm *sm, struct smp_sm_info *ret)
 
 	*ret = (struct smp_sm_info){
 		.guid = sm->config.port_guid,
+		.sm_key = sm->config.sm_key,
 		.act_count = sm->act_count,
 		.priority = sm->config.priority,
 		.state = states[sm->state],

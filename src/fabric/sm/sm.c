@@ -11,6 +11,7 @@
 #define DEFAULT_SMP_RETRIES     3u
 #define DEFAULT_SMPS_ON_WIRE    32u
 #define DEFAULT_LIGHT_SWEEP_NS  (10000 * TIMER_MS)
+#define DEFAULT_SM_KEY          1
 #define DEFAULT_STANDBY_POLL_NS (100 * TIMER_MS)
 
 static void started(struct timer *timer)
@@ -39,6 +40,8 @@ static void take_config(struct sm *sm, const struct sm_config *config)
 		c->smps_on_wire = SM_WIRE_MAX;
 	if (!c->light_sweep_ns)
 		c->light_sweep_ns = DEFAULT_LIGHT_SWEEP_NS;
+	if (!c->sm_key)
+		c->sm_key = DEFAULT_SM_KEY;
 	if (!c->standby_poll_ns)
 		c->standby_poll_ns = DEFAULT_STANDBY_POLL_NS;
 }

@@ -36,6 +36,9 @@ struct sm_config {
 	uint64_t port_guid; /* of that port, host order: its identity in an election */
 	uint64_t subnet_prefix; /* host order; 0: fe80:: */
 	uint8_t priority;
+	/* Shown to other SMs, which believe none with another one (spec/sa-sm 2.6); 0: 1,
+	 * as OpenSM's is unless it is told otherwise. */
+	uint64_t sm_key;
 	uint64_t smp_timeout_ns;   /* 0: 200 ms */
 	unsigned int smp_retries;  /* 0: 3 */
 	unsigned int smps_on_wire; /* 0: 32 */
