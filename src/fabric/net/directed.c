@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Directed routes, by the rules of spec/sa-sm 3.2: a function for each column of its
- * tables, a branch for each row. Routes with a part by LID are refused.
+ * tables, a branch for each row. The head of a route may go by LID to a switch, where the
+ * hops begin (DrSLID says where the answer goes from there); a tail by LID is refused.
  */
 #include "fabric/net/fabric_priv.h"
 
@@ -88,10 +89,42 @@ static enum net_drop move_inbound(struct directed *d)
 	return NET_PASSED;
 }
 
-static bool is_permissive(const uint8_t *mad)
+static uint16_t source_of(const uint8_t *mad)
 {
-	return net_get16(mad + SMP_DR_SLID) == IB_LID_PERMISSIVE &&
-	       net_get16(mad + SMP_DR_DLID) == IB_LID_PERMISSIVE;
+	return net_get16(mad + SMP_DR_SLID);
+}
+
+static bool is_walkable(const uint8_t *mad)
+{
+	return net_get16(mad + SMP_DR_DLID) == IB_LID_PERMISSIVE &&
+	       smp_hop_count(mad) <= SMP_HOPS_MAX;
+}
+
+/* By LID to the switch where the hops begin. */
+static enum net_drop go_to_head(struct directed *d, struct net_transit *t)
+{
+	enum net_drop drop;
+
+	if (t->dlid >= IB_LID_MULTICAST_BASE)
+		return NET_NO_ROUTE;
+	drop = net_route(t, d->at);
+	if (drop != NET_PASSED)
+		return drop;
+	d->at = t->at;
+	if (!d->at->node->is_switch || smp_hop_pointer(d->mad) != 0)
+		return NET_BAD_HOPS;
+	return send_outbound(d);
+}
+
+/* From there by LID to who asked. */
+static enum net_drop return_from_head(struct directed *d, struct net_transit *t)
+{
+	if (!d->at->node->is_switch)
+		return NET_BAD_HOPS;
+	t->dlid = source_of(d->mad);
+	if (t->dlid >= IB_LID_MULTICAST_BASE)
+		return NET_NO_ROUTE;
+	return net_route(t, &d->at->node->ports[0]);
 }
 
 enum net_drop net_route_directed(struct net_transit *t, struct fabric_port *from,
@@ -99,12 +132,16 @@ enum net_drop net_route_directed(struct net_transit *t, struct fabric_port *from
 {
 	struct directed d = { .mad = mad, .at = from };
 	bool inbound = mad[4] & (MAD_STATUS_DIRECTION >> 8);
+	bool has_head = source_of(mad) != IB_LID_PERMISSIVE;
 	enum net_drop drop;
 
 	t->at = from;
-	if (!is_permissive(mad) || smp_hop_count(mad) > SMP_HOPS_MAX)
+	if (!is_walkable(mad))
 		return NET_BAD_HOPS;
-	drop = inbound ? move_inbound(&d) : send_outbound(&d);
+	if (inbound)
+		drop = move_inbound(&d);
+	else
+		drop = has_head ? go_to_head(&d, t) : send_outbound(&d);
 	/* The pointer moves with every turn, so it ends. */
 	while (drop == NET_PASSED && d.out) {
 		drop = net_cross(t, d.out);
@@ -114,5 +151,7 @@ enum net_drop net_route_directed(struct net_transit *t, struct fabric_port *from
 		d.out = NULL;
 		drop = inbound ? move_inbound(&d) : receive_outbound(&d);
 	}
+	if (drop == NET_PASSED && inbound && has_head)
+		drop = return_from_head(&d, t);
 	return drop;
 }

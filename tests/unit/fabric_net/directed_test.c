@@ -77,6 +77,17 @@ static void assert_discarded(struct seat *from, const uint8_t mad[256])
 	assert_int_equal(h1.count + h2.count + s1.count + s2.count, 0);
 }
 
+static void assert_discarded_by_lid(struct seat *from, const uint8_t mad[256],
+				    uint16_t lid)
+{
+	uint64_t before = bad_hops();
+
+	assert_int_equal(smp_send(from, mad, lid), 0);
+	world_run(&world);
+	assert_int_equal(bad_hops(), before + 1);
+	assert_int_equal(from->count, 0);
+}
+
 static const uint8_t *assert_arrives(struct seat *from, const uint8_t mad[256],
 				     struct seat *to)
 {
@@ -270,13 +281,52 @@ static void a_response_at_pointer_1_or_0_has_arrived(void **state)
 	assert_discarded(&h2, mad);
 }
 
-static void a_route_with_a_part_by_lid_is_refused(void **state)
+/* To a switch by LID, on from there by hops; and back by the hops, then by LID. */
+static void a_route_may_begin_by_lid(void **state)
+{
+	uint16_t switch_lid = world_lid(1), mine = world_lid(0);
+	struct smp_node_info info;
+	uint8_t mad[256];
+
+	world_configure(&world, &h1, 0);
+	seat_forget(&h1);
+	smp_begin(mad, MAD_CLASS_SUBN_DIRECTED, MAD_METHOD_GET, SMP_NODE_INFO, 0, 78);
+	smp_set_path(mad, 2, (const uint8_t[]){ 2, 2 });
+	mad[SMP_DR_SLID] = (uint8_t)(mine >> 8);
+	mad[SMP_DR_SLID + 1] = (uint8_t)mine;
+	assert_int_equal(smp_send(&h1, mad, switch_lid), 0);
+	world_run(&world);
+	assert_int_equal(h1.count, 1);
+	assert_int_equal(mad_status(h1.inbox[0].mad), 0);
+	assert_int_equal(h1.inbox[0].mad[6], 0);
+	smp_node_info_get(h1.inbox[0].mad + SMP_DATA, &info);
+	assert_int_equal(info.node_type, SMP_NODE_CA);
+	assert_int_equal(info.num_ports, 2);
+	/* The switch itself. */
+	seat_forget(&h1);
+	mad[7] = 0;
+	assert_int_equal(smp_send(&h1, mad, switch_lid), 0);
+	world_run(&world);
+	assert_int_equal(h1.count, 1);
+	smp_node_info_get(h1.inbox[0].mad + SMP_DATA, &info);
+	assert_int_equal(info.node_type, SMP_NODE_SWITCH);
+	/* Adapters have no hops to go on by, and hops begin at the first. */
+	seat_forget(&h1);
+	mad[7] = 2;
+	assert_discarded_by_lid(&h1, mad, world_lid(3));
+	mad[6] = 1;
+	assert_discarded_by_lid(&h1, mad, switch_lid);
+	mad[6] = 0;
+	mad[SMP_DR_SLID] = 0xc0; /* where nobody can be told */
+	assert_int_equal(smp_send(&h1, mad, switch_lid), 0);
+	world_run(&world);
+	assert_int_equal(h1.count, 0);
+}
+
+static void a_route_that_ends_by_lid_is_refused(void **state)
 {
 	uint8_t mad[256];
 
-	request(mad, 0, 1, (const uint8_t[]){ 1 });
-	mad[SMP_DR_SLID] = 0;
-	assert_discarded(&h1, mad);
 	request(mad, 0, 1, (const uint8_t[]){ 1 });
 	mad[SMP_DR_DLID + 1] = 4;
 	assert_discarded(&h1, mad);
@@ -359,7 +409,8 @@ int main(void)
 		case_of(a_response_leaves_an_adapter_by_the_port_it_is_sent_from),
 		case_of(a_response_amid_the_path_is_for_switches),
 		case_of(a_response_at_pointer_1_or_0_has_arrived),
-		case_of(a_route_with_a_part_by_lid_is_refused),
+		case_of(a_route_may_begin_by_lid),
+		case_of(a_route_that_ends_by_lid_is_refused),
 		case_of(firmware_answers_and_the_asker_sees_pointer_0),
 		case_of(the_port_that_was_asked_is_the_one_it_came_in_by),
 		case_of(what_is_no_mad_is_counted),
