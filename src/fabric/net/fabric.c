@@ -78,6 +78,7 @@ static void place_port(struct fabric_node *n, uint8_t num, struct free_parts *pa
 	p->end = parts->end++;
 	list_init(&p->end->notice);
 	net_traps_init(p);
+	net_mkey_init(p);
 	if (!n->is_switch)
 		n->fabric->adapter_ports[n->fabric->adapter_port_count++] = p;
 }
@@ -190,8 +191,10 @@ void fabric_destroy(struct fabric *f)
 		net_for_each_port(p, n)
 		{
 			free(p->vl_arb);
-			if (p->end)
+			if (p->end) {
 				net_traps_stop(p);
+				net_mkey_stop(p);
+			}
 		}
 	}
 	hash_fini(&f->names);

@@ -9,6 +9,7 @@
  *	directed.c          from hop to hop by a directed route
  *	packet.c            sending, flights, delivery
  *	sma*.c  pma.c       what firmware answers
+ *	mkey.c              whom it answers
  *	trap.c  notify.c    what it says unasked, to the SM and to whoever is attached
  *
  * All memory belongs to the fabric and lives as long as it; flights live until they
@@ -62,6 +63,11 @@ struct net_trap {
 	uint64_t tid;
 };
 
+struct net_mkey {
+	struct timer lease; /* armed since somebody did not know the key */
+	struct fabric_port *port;
+};
+
 /* What an adapter's port and a switch's port 0 have more than other ports. */
 struct net_end {
 	const struct fabric_port_ops *ops;
@@ -71,6 +77,7 @@ struct net_end {
 	unsigned int changes; /* not yet told */
 	struct list notice;   /* in fabric->notices while there are some */
 	struct net_trap link_trap, local_trap;
+	struct net_mkey mkey;
 };
 
 struct fabric_port {
@@ -275,6 +282,13 @@ void net_traps_stop(struct fabric_port *end);
 void net_trap_raise(struct net_trap *trap);
 /* True: it answered a trap of firmware, now or once. */
 bool net_trap_repress(struct fabric_port *end, uint64_t tid);
+
+/* -- mkey.c ------------------------------------------------------------------------ */
+
+void net_mkey_init(struct fabric_port *end);
+void net_mkey_stop(struct fabric_port *end);
+/* May who shows this key ask this of the port? If not, that is counted. */
+bool net_mkey_allows(struct fabric_port *end, const struct mad_header *h, uint64_t mkey);
 
 /* -- bytes ------------------------------------------------------------------------- */
 

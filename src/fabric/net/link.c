@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Links, and what a port is after power on. A link is physically up while its cable is
- * in, both nodes have power and neither port is disabled; training takes no time. Both
- * ends fall and rise together (spec/sa-sm 3.6); from INIT on it is the SM who moves them.
+ * in, both nodes have power, neither port is disabled and both are enabled for some width
+ * and some speed, of which they take the greatest; training takes no time. Both ends fall
+ * and rise together (spec/sa-sm 3.6); from INIT on it is the SM who moves them.
  */
 #include "fabric/net/fabric_priv.h"
 
@@ -73,6 +74,7 @@ static void reset_port(struct fabric_port *p)
 	if (!p->end)
 		return;
 	net_traps_stop(p);
+	net_mkey_stop(p);
 	memset(p->end->guids, 0, sizeof(p->end->guids));
 	p->end->guids[0] = n->guid + p->num;
 	/* Between a switch and its own port there is no link to come up. */
@@ -106,13 +108,36 @@ static bool may_link(const struct fabric_port *p)
 	return p->node->powered && p->info.phys_state != SMP_PHYS_DISABLED;
 }
 
+/* The greatest that both are enabled for; 0: none. The bits are in the order of speed. */
+static uint8_t greatest(uint8_t a, uint8_t b)
+{
+	uint8_t both = a & b;
+
+	while (both & (both - 1))
+		both &= (uint8_t)(both - 1);
+	return both;
+}
+
+static uint8_t common_width(const struct fabric_port *p)
+{
+	return greatest(p->info.width_enabled, p->peer->info.width_enabled);
+}
+
+static uint8_t common_speed(const struct fabric_port *p)
+{
+	return greatest(p->info.speed_enabled, p->peer->info.speed_enabled);
+}
+
 static void take_state(struct fabric_port *p, bool up)
 {
 	p->linked = up;
-	if (up)
+	if (up) {
 		p->info.phys_state = SMP_PHYS_LINK_UP;
-	else if (p->info.phys_state != SMP_PHYS_DISABLED)
+		p->info.width_active = common_width(p);
+		p->info.speed_active = common_speed(p);
+	} else if (p->info.phys_state != SMP_PHYS_DISABLED) {
 		p->info.phys_state = p->info.down_default;
+	}
 	p->info.state = up ? SMP_PORT_INIT : SMP_PORT_DOWN;
 	if (!up)
 		p->counters.link_downed++;
@@ -139,7 +164,8 @@ static void set_link(struct fabric_port *p, bool up)
 
 void net_link_update(struct fabric_port *p)
 {
-	bool up = p->peer && !p->pulled && may_link(p) && may_link(p->peer);
+	bool up = p->peer && !p->pulled && may_link(p) && may_link(p->peer) &&
+		  common_width(p) && common_speed(p);
 
 	if (up != p->linked)
 		set_link(p, up);

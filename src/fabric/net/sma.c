@@ -145,26 +145,12 @@ static bool is_for_client(const struct mad_header *h)
 	       (h->method == MAD_METHOD_GET || h->method == MAD_METHOD_SET);
 }
 
-/*
- * A port with an M_Key obeys only those who know it. How much it tells others is a
- * matter of the protect bits: everything, or nothing; a Set of theirs is nothing at all.
- */
-static bool is_allowed(struct fabric_port *end, const struct mad_header *h,
-		       const uint8_t *mad)
-{
-	if (!end->info.mkey || net_get64(mad + SMP_MKEY) == end->info.mkey)
-		return true;
-	if (h->method == MAD_METHOD_GET && end->info.mkey_protect < 2)
-		return true;
-	end->info.mkey_violations += end->info.mkey_violations < UINT16_MAX;
-	return false;
-}
-
 enum net_answer net_sma_receive(struct fabric_port *end, unsigned int ingress,
 				uint8_t *mad)
 {
 	struct fabric *f = end->node->fabric;
 	struct sma_request r = { .end = end, .ingress = ingress, .data = mad + SMP_DATA };
+	uint64_t mkey = net_get64(mad + SMP_MKEY);
 	struct mad_header h;
 
 	mad_header_get(mad, &h);
@@ -172,10 +158,10 @@ enum net_answer net_sma_receive(struct fabric_port *end, unsigned int ingress,
 		return NET_SWALLOWED;
 	if (is_for_client(&h))
 		return NET_FOR_CLIENT;
-	if (!is_allowed(end, &h, mad))
+	if (!net_mkey_allows(end, &h, mkey))
 		return NET_SWALLOWED;
 	r.modifier = h.attr_mod;
-	r.mkey_known = net_get64(mad + SMP_MKEY) == end->info.mkey;
+	r.mkey_known = mkey == end->info.mkey;
 	h.status = perform(&r, &h);
 	h.method = MAD_METHOD_GET_RESP;
 	if (h.mgmt_class == MAD_CLASS_SUBN_DIRECTED)

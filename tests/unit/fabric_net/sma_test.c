@@ -344,6 +344,109 @@ static void an_m_key_keeps_others_out(void **state)
 	assert_int_equal(got.mkey, 42); /* with protect bits 0 it is no secret */
 }
 
+/* As if it came from somebody with this key. */
+static uint8_t *with_key(uint64_t mkey, uint8_t method, uint16_t attr, uint32_t modifier,
+			 const struct smp_port_info *info)
+{
+	uint8_t mad[256];
+
+	seat_forget(&h1);
+	smp_begin(mad, MAD_CLASS_SUBN_DIRECTED, method, attr, modifier, h1.next_tid++);
+	smp_set_path(mad, to_h2.hops, to_h2.path);
+	for (unsigned int i = 0; i < 8; i++)
+		mad[SMP_MKEY + i] = (uint8_t)(mkey >> 8 * (7 - i));
+	if (info)
+		smp_port_info_put(mad + SMP_DATA, info);
+	assert_int_equal(smp_send(&h1, mad, IB_LID_PERMISSIVE), 0);
+	return seat_answer(&h1, mad);
+}
+
+static void an_m_key_is_protected_for_its_lease(void **state)
+{
+	struct smp_port_info i = port_info_for_set(&h1, &to_h2, 1), got;
+
+	i.mkey = 42;
+	i.mkey_lease = 15;
+	i.mkey_protect = 1;
+	must(set_port_info(&h1, &to_h2, 1, &i));
+	/* 1: told to all, but for the key. */
+	smp_port_info_get(must(get(&to_h2, SMP_PORT_INFO, 1)), &got);
+	assert_int_equal(got.mkey, 0);
+	smp_port_info_get(must(with_key(42, MAD_METHOD_GET, SMP_PORT_INFO, 1, NULL)),
+			  &got);
+	assert_int_equal(got.mkey, 42);
+	/* 2: nothing is told to those who do not know it. */
+	i.mkey_protect = 2;
+	must(with_key(42, MAD_METHOD_SET, SMP_PORT_INFO, 1, &i));
+	assert_null(get(&to_h2, SMP_NODE_INFO, 0));
+	assert_null(with_key(41, MAD_METHOD_GET, SMP_PORT_INFO, 1, NULL));
+	/* Who knows it renews the lease, which runs from the next violation. */
+	world_pass(&world, 14000 * TIMER_MS);
+	smp_port_info_get(must(with_key(42, MAD_METHOD_GET, SMP_PORT_INFO, 1, NULL)),
+			  &got);
+	assert_int_equal(got.mkey_violations, 2);
+	world_pass(&world, 20000 * TIMER_MS);
+	assert_null(get(&to_h2, SMP_NODE_INFO, 0));
+	world_pass(&world, 14999 * TIMER_MS);
+	assert_null(get(&to_h2, SMP_NODE_INFO, 0));
+	world_pass(&world, 1 * TIMER_MS);
+	must(get(&to_h2, SMP_NODE_INFO, 0));
+	smp_port_info_get(must(get(&to_h2, SMP_PORT_INFO, 1)), &got);
+	assert_int_equal(got.mkey_protect, 0);
+	assert_int_equal(got.mkey, 42);
+	/* A Set is still for those who know it, and a period of 0 never ends. */
+	assert_null(set_port_info(&h1, &to_h2, 1, &i));
+	i.mkey_lease = 0;
+	must(with_key(42, MAD_METHOD_SET, SMP_PORT_INFO, 1, &i));
+	assert_null(get(&to_h2, SMP_NODE_INFO, 0));
+	world_pass(&world, 100000 * TIMER_MS);
+	assert_null(get(&to_h2, SMP_NODE_INFO, 0));
+	fabric_power_set(world.fabric, "h2", false);
+	fabric_power_set(world.fabric, "h2", true);
+	must(get(&to_h2, SMP_NODE_INFO, 0));
+}
+
+static void a_link_takes_the_greatest_that_both_ends_are_enabled_for(void **state)
+{
+	struct smp_port_info i = port_info_for_set(&h1, &to_s1, 2);
+
+	assert_int_equal(i.width_active, 2);
+	assert_int_equal(i.speed_active, 4);
+	i.width_enabled = 1;
+	i.speed_enabled = 3;
+	must(set_port_info(&h1, &to_s1, 2, &i));
+	assert_int_equal(port_info(&h1, &to_s1, 2).width_active, 2); /* not yet */
+	i.phys_state = SMP_PHYS_POLLING;
+	must(set_port_info(&h1, &to_s1, 2, &i));
+	for (unsigned int end = 0; end < 2; end++) {
+		struct smp_port_info got =
+			end ? port_info(&h1, &to_h2, 1) : port_info(&h1, &to_s1, 2);
+
+		assert_int_equal(got.width_active, 1);
+		assert_int_equal(got.speed_active, 2);
+		assert_int_equal(got.state, SMP_PORT_INIT);
+	}
+	/* Nothing in common: the link stays down, until there is. */
+	i = port_info_for_set(&h1, &to_h2, 1);
+	i.speed_enabled = 4;
+	must(set_port_info(&h1, &to_h2, 1, &i));
+	i = port_info_for_set(&h1, &to_s1, 2);
+	i.phys_state = SMP_PHYS_POLLING;
+	must(set_port_info(&h1, &to_s1, 2, &i));
+	i = port_info(&h1, &to_s1, 2);
+	assert_int_equal(i.state, SMP_PORT_DOWN);
+	assert_int_equal(i.phys_state, SMP_PHYS_POLLING);
+	i = port_info_for_set(&h1, &to_s1, 2);
+	i.width_enabled = 0xff;
+	i.speed_enabled = 0xf;
+	i.phys_state = SMP_PHYS_POLLING;
+	must(set_port_info(&h1, &to_s1, 2, &i));
+	i = port_info(&h1, &to_h2, 1);
+	assert_int_equal(i.state, SMP_PORT_INIT);
+	assert_int_equal(i.width_active, 2);
+	assert_int_equal(i.speed_active, 4);
+}
+
 /* -- tables ------------------------------------------------------------------------ */
 
 static void pkeys_are_kept_by_port_and_block(void **state)
@@ -592,6 +695,8 @@ int main(void)
 		case_of(reregistration_is_an_event),
 		case_of(an_external_port_has_no_lid),
 		case_of(an_m_key_keeps_others_out),
+		case_of(an_m_key_is_protected_for_its_lease),
+		case_of(a_link_takes_the_greatest_that_both_ends_are_enabled_for),
 		case_of(pkeys_are_kept_by_port_and_block),
 		case_of(guids_but_the_first_are_writable),
 		case_of(lanes_are_kept),
