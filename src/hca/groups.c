@@ -304,6 +304,9 @@ int hca_describe_mcast(struct ib_qp *ib, const union ib_gid *gid,
 
 	if (!m)
 		return -ENOENT;
+	/* Removing the device has taken the group's entries. */
+	if (!dev->infiniband && !m->group->entry_count)
+		return -EIO;
 	/* On InfiniBand it has many, which come and go. */
 	info->entry = dev->infiniband ? SHM_NONE : m->group->entries[0]->index;
 	info->counters = m->counters;

@@ -233,7 +233,9 @@ static void a_removed_device_is_empty_and_stays_until_its_users_go(void **state)
 	struct world *w = *state;
 	uint32_t generation = w->tables->h.devices_generation;
 	struct world_process p;
+	struct ib_mcast_info info;
 	struct ib_port_attr attr;
+	union ib_gid gid;
 	struct ib_qp *qp;
 
 	process_begin(w, 1, &p);
@@ -250,6 +252,9 @@ static void a_removed_device_is_empty_and_stays_until_its_users_go(void **state)
 	assert_int_equal(hca_device_follow(w->device, &w->config.link), -EINVAL);
 	assert_int_equal(hca_device_destroy(w->device), -EBUSY);
 	assert_int_equal(join(qp, 2), -EIO);
+	/* The group's entry has gone with the device. */
+	gid = group_gid(1);
+	assert_int_equal(ib_describe_mcast(qp, &gid, &info), -EIO);
 	assert_int_equal(leave(qp, 1), 0);
 	assert_int_equal(ib_destroy_qp(qp), 0);
 	assert_int_equal(w->unused, 0);
