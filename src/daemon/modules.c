@@ -10,7 +10,6 @@
 #include <verbcast/kapi.h>
 
 #include "base/log.h"
-#include "core/cm/cma.h"
 #include "daemon/admin_priv.h"
 #include "engine/engine.h"
 #include "kapi/calls.h"
@@ -37,40 +36,91 @@ struct job {
 	int r;
 };
 
+/* What of a node is in use: verbcastd as a process of it, and its rdma_cm. */
+struct place {
+	struct uapi_process process;
+	bool entered; /* `process` is one */
+	struct shm_doorbell *doorbell;
+	struct shm_counters *counters;
+	struct cma *cma; /* shared with the node's clients; null: not used yet */
+};
+
 struct modules {
 	struct site *site;
 	struct list jobs;
 	bool begun; /* the kernel API has a host */
 	bool ending;
 	unsigned int loaded;
-	struct uapi_process process; /* what follows is there while `begun` */
-	struct shm_doorbell *doorbell;
-	struct shm_counters *counters;
-	struct cma *cma;
-	struct loop_timer *cm_timer;
+	struct place *places; /* one a node; there while `begun` */
+	unsigned int nodes;
 };
 
 /* -- the host of the kernel API ------------------------------------------------------- */
 
+static struct ib_node *node_of(const struct modules *m, unsigned int n)
+{
+	return nodes_nth(m->site->nodes, n)->ib;
+}
+
 static void *host_node(void *arg, unsigned int n)
 {
-	return nodes_nth(((struct modules *)arg)->site->nodes, n)->ib;
+	return node_of(arg, n);
 }
 
 static void *host_cma(void *arg, unsigned int n)
 {
-	return ((struct modules *)arg)->cma;
+	struct modules *m = arg;
+	struct place *p = &m->places[n];
+
+	if (!p->cma && uapi_server_cm_get(m->site->server, node_of(m, n), &p->cma) < 0)
+		p->cma = NULL;
+	return p->cma;
+}
+
+static void leave_place(struct modules *m, unsigned int n)
+{
+	struct place *p = &m->places[n];
+
+	if (p->counters)
+		shm_counters_unmap(p->counters);
+	if (p->doorbell)
+		shm_doorbell_unmap(p->doorbell);
+	if (p->entered)
+		slots_close(m->site->slots, p->process.slot);
+	p->counters = NULL;
+	p->doorbell = NULL;
+	p->entered = false;
+}
+
+static int enter_place(struct modules *m, unsigned int n)
+{
+	struct place *p = &m->places[n];
+	int r = slots_open(m->site->slots, node_of(m, n), getpid(), "verbcastd",
+			   &p->process);
+
+	p->entered = r == 0;
+	if (!r)
+		r = shm_doorbell_map(p->process.doorbell_fd, &p->doorbell);
+	if (!r)
+		r = shm_counters_map(p->process.counters_fd, 1, &p->counters);
+	if (r < 0)
+		leave_place(m, n);
+	return r;
 }
 
 static int host_process(void *arg, unsigned int n, struct kapi_process *ret)
 {
 	struct modules *m = arg;
+	struct place *p = &m->places[n];
+	int r = p->entered ? 0 : enter_place(m, n);
 
+	if (r < 0)
+		return r;
 	*ret = (struct kapi_process){
-		.doorbell = m->doorbell,
-		.counters = m->counters,
-		.slot = m->process.slot,
-		.incarnation = m->process.incarnation,
+		.doorbell = p->doorbell,
+		.counters = p->counters,
+		.slot = p->process.slot,
+		.incarnation = p->process.incarnation,
 	};
 	return 0;
 }
@@ -85,7 +135,7 @@ static int host_map_peer(void *arg, unsigned int n, uint32_t slot,
 {
 	struct modules *m = arg;
 	struct uapi_peer peer;
-	int r = slots_map_peer(m->site->slots, m->process.slot, slot, &peer);
+	int r = slots_map_peer(m->site->slots, m->places[n].process.slot, slot, &peer);
 
 	if (r < 0)
 		return r;
@@ -105,7 +155,7 @@ static int host_publish_log(void *arg, unsigned int n, int fd)
 
 	if (copy < 0)
 		return -EMFILE;
-	r = slots_publish_log(m->site->slots, m->process.slot, copy);
+	r = slots_publish_log(m->site->slots, m->places[n].process.slot, copy);
 	if (r < 0)
 		close(copy);
 	return r;
@@ -115,7 +165,7 @@ static void host_drained(void *arg, unsigned int n, uint32_t slot, uint32_t inca
 {
 	struct modules *m = arg;
 
-	slots_drained(m->site->slots, m->process.slot, slot, incarnation);
+	slots_drained(m->site->slots, m->places[n].process.slot, slot, incarnation);
 }
 
 static void host_rescan(void *arg)
@@ -129,7 +179,9 @@ static int host_begin(struct modules *m)
 		.loop = m->site->loop,
 		.tables = m->site->tables,
 		.logs = true,
-		.nodes = 1,
+		.clients_see_all = true,
+		.watch_later = true,
+		.nodes = m->nodes,
 		.node = host_node,
 		.cma = host_cma,
 		.process = host_process,
@@ -156,62 +208,24 @@ int kapi_site_close(void)
 
 /* -- verbcastd as a process of its site ----------------------------------------------- */
 
-static void cm_events_wait(void *arg)
-{
-	loop_timer_arm(((struct modules *)arg)->cm_timer, 0);
-}
-
-static void cm_deliver(void *arg)
-{
-	cma_run(((struct modules *)arg)->cma);
-}
-
-static int create_cm(struct modules *m)
-{
-	struct node *node = nodes_nth(m->site->nodes, 0);
-	const struct cma_config config = {
-		.node = node->ib,
-		.host = &addr_linux_ops,
-		.ipoib = node->ipoib,
-		.schedule = cm_events_wait,
-		.arg = m,
-	};
-	int r = loop_timer_create(m->site->loop, cm_deliver, m, &m->cm_timer);
-
-	return r < 0 ? r : cma_create(&config, &m->cma);
-}
-
 static void leave_site(struct modules *m)
 {
-	if (m->cma)
-		cma_destroy(m->cma);
-	loop_timer_destroy(m->cm_timer);
-	if (m->counters)
-		shm_counters_unmap(m->counters);
-	if (m->doorbell)
-		shm_doorbell_unmap(m->doorbell);
-	slots_close(m->site->slots, m->process.slot);
-	m->cma = NULL;
-	m->cm_timer = NULL;
-	m->counters = NULL;
-	m->doorbell = NULL;
+	for (unsigned int n = 0; m->places && n < m->nodes; n++) {
+		if (m->places[n].cma)
+			uapi_server_cm_put(node_of(m, n));
+		leave_place(m, n);
+	}
+	free(m->places);
+	m->places = NULL;
 }
 
 static int enter_site(struct modules *m)
 {
-	int r = slots_open(m->site->slots, nodes_nth(m->site->nodes, 0)->ib, getpid(),
-			   "verbcastd", &m->process);
-
-	if (r < 0)
-		return r;
-	r = shm_doorbell_map(m->process.doorbell_fd, &m->doorbell);
-	if (!r)
-		r = shm_counters_map(m->process.counters_fd, 1, &m->counters);
-	if (!r)
-		r = create_cm(m);
-	if (r < 0)
-		leave_site(m);
-	return r;
+	m->nodes = 0;
+	while (nodes_nth(m->site->nodes, m->nodes))
+		m->nodes++;
+	m->places = calloc(m->nodes, sizeof(m->places[0]));
+	return m->places ? 0 : -ENOMEM;
 }
 
 static int begin(struct modules *m)
@@ -313,6 +327,8 @@ static void *work(void *arg)
 {
 	struct job *j = arg;
 
+	if (j->kind == JOB_LOAD)
+		kapi_host_watch();
 	if (j->kind == JOB_LOAD)
 		j->r = kapi_module_load(j->module, (const char *const *)j->parameters,
 					j->why, sizeof(j->why));

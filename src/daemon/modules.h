@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Consumers of the kernel's RDMA API inside verbcastd (`verbcast insmod`): shared objects
- * that use the devices of the site's first node, and meet its other processes there.
+ * that use the devices of all nodes of the site, and meet the other processes there.
  *
- * The kernel API begins with the first module (kapi/host.h): verbcastd is a process of its
- * site from then on, with a slot and an engine. A module's init and exit may wait for what
- * the loop brings, so each is called on a thread of its own, and the loop hears when it is
- * over. A module can bring verbcastd down, as one of Linux's can the kernel.
+ * The kernel API begins with the first module (kapi/host.h): verbcastd is a process of each
+ * node of which a module uses a device from then on, with a slot and an engine, and shares
+ * the ports of the node's rdma_cm once it has an id there. A module's init and exit may
+ * wait for what the loop brings, so each is called on a thread of its own, and the loop
+ * hears when it is over. A module can bring verbcastd down, as one of Linux's can the
+ * kernel.
  */
 #ifndef DAEMON_MODULES_H
 #define DAEMON_MODULES_H

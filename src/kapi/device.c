@@ -7,6 +7,8 @@
  */
 #include "kapi/device.h"
 
+#include <verbcast/kapi.h>
+
 #include "kapi/calls.h"
 #include "kapi/events.h"
 #include "kapi/host.h"
@@ -167,7 +169,12 @@ static void tell_remove(struct ib_client *client, struct ib_device *device)
 	kfree(d);
 }
 
-/* The n-th registered device of a node, null past the end. */
+static bool is_of(const struct kapi_device *k, unsigned int node)
+{
+	return node == KAPI_ALL_NODES || k->node == node;
+}
+
+/* The n-th registered device of a node, or of all; null past the end. */
 static struct ib_device *nth_device(unsigned int node, unsigned int n)
 {
 	struct ib_device *found = NULL;
@@ -175,7 +182,7 @@ static struct ib_device *nth_device(unsigned int node, unsigned int n)
 
 	mutex_lock(&devices_lock);
 	list_for_each_entry(k, &devices, link) {
-		if (k->node != node || n--)
+		if (!is_of(k, node) || n--)
 			continue;
 		found = k->ib;
 		break;
@@ -206,7 +213,7 @@ int ib_register_client(struct ib_client *client)
 		r = take_clients("ib_register_client");
 	if (r < 0)
 		return r;
-	client->node = kapi_this_node();
+	client->node = kapi_clients_node();
 	list_add_tail(&client->list, &clients);
 	for (unsigned int n = 0; (device = nth_device(client->node, n)) != NULL; n++)
 		tell_add(client, device);
@@ -318,7 +325,7 @@ int device_register(struct ib_device *device, unsigned int node)
 	r = enlist(device, node);
 	if (r == 0)
 		list_for_each_entry(client, &clients, list)
-			if (client->node == node)
+			if (is_of(device->core, client->node))
 				tell_add(client, device);
 	mutex_unlock(&clients_mutex);
 	return r;
@@ -419,6 +426,11 @@ void ib_device_put(struct ib_device *device)
 	if (last)
 		complete(&k->unused);
 	mutex_unlock(&devices_lock);
+}
+
+unsigned int kapi_device_node(const struct ib_device *device)
+{
+	return device->core->node;
 }
 
 struct ib_device *ib_device_get_by_name(const char *name, enum rdma_driver_id driver_id)

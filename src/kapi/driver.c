@@ -4,6 +4,8 @@
  *
  * The core says so on the loop; consumers are told on kapi-events, in the same order.
  */
+#include <verbcast/kapi.h>
+
 #include "kapi/driver_priv.h"
 #include "kapi/events.h"
 
@@ -14,7 +16,8 @@ struct watch {
 };
 
 static struct watch watches[KAPI_NODES_MAX];
-static LIST_HEAD(all); /* struct drv_device, in the order of creation; the loop's */
+static unsigned int watched; /* so many; written on the loop, or before it runs */
+static LIST_HEAD(all);       /* struct drv_device, in the order of creation; the loop's */
 
 /* -- one device --------------------------------------------------------------------- */
 
@@ -69,12 +72,13 @@ static struct drv_device *device_new(struct core_ib_device *core, unsigned int n
 		return NULL;
 	d->core = core;
 	d->node = node;
-	d->engine = kapi_host_engine(node);
 	INIT_LIST_HEAD(&d->qps);
 	mutex_init(&d->qps_lock);
 	list_add_tail(&d->link, &all);
 	take_operations(d);
-	d->context = core_ib_alloc_ucontext(core, kapi_host_process(node)->slot);
+	/* It keeps the core's device as long as ours is there; whose it is driver_use
+	 * says. */
+	d->context = core_ib_alloc_ucontext(core, 0);
 	if (core_IS_ERR(d->context))
 		d->context = NULL;
 	if (!d->context || device_describe(d) < 0) {
@@ -83,6 +87,22 @@ static struct drv_device *device_new(struct core_ib_device *core, unsigned int n
 		return NULL;
 	}
 	return d;
+}
+
+int driver_use(struct drv_device *d)
+{
+	int r;
+
+	if (d->engine)
+		return 0;
+	if (d->removed)
+		return -EIO; /* as whatever is asked of a device that has gone */
+	r = kapi_host_use(d->node);
+	if (r < 0)
+		return r;
+	d->engine = kapi_host_engine(d->node);
+	d->context->process = kapi_host_process(d->node)->slot;
+	return 0;
 }
 
 static void do_register(struct work_struct *w)
@@ -135,7 +155,8 @@ static void removed(struct core_ib_client *client, struct core_ib_device *core)
 	if (!d)
 		return;
 	d->removed = true;
-	engine_fail_device(d->engine, d->site_device);
+	if (d->engine)
+		engine_fail_device(d->engine, d->site_device);
 	INIT_WORK(&d->departure, do_unregister);
 	events_queue(&d->departure);
 }
@@ -153,6 +174,29 @@ static void happened(struct core_ib_client *client, const struct core_ib_event *
 		return;
 	copy.device = &d->ib;
 	ib_dispatch_event(&copy);
+}
+
+static int unplug_here(struct ib_device *ib)
+{
+	const struct kapi_host *host = kapi_host();
+	struct drv_device *d;
+
+	list_for_each_entry(d, &all, link) {
+		if (&d->ib != ib)
+			continue;
+		if (d->removed)
+			return -ENODEV;
+		if (!host || !host->unplug)
+			return -EOPNOTSUPP;
+		return host->unplug(host->arg, d->node, d->core);
+	}
+	return -EOPNOTSUPP;
+}
+KAPI_ON_LOOP1(int, unplug_here, struct ib_device *)
+
+int kapi_device_unplug(struct ib_device *device)
+{
+	return on_loop_unplug_here(device);
 }
 
 /* -- what the engine tells ---------------------------------------------------------- */
@@ -192,36 +236,55 @@ void driver_async_event(void *arg, enum ibv_event_type type, void *context)
 
 /* -- life --------------------------------------------------------------------------- */
 
-static void watch_node(struct watch *w, struct core_ib_node *node)
+static void watch_node(struct watch *w)
 {
-	struct core_ib_device *core;
-
 	w->client = (struct core_ib_client){
 		.add = added,
 		.remove = removed,
 		.event = happened,
 	};
-	core_ib_register_client(&w->client, node);
-	for (uint32_t n = 0; (core = core_ib_node_device(node, n)) != NULL; n++) {
-		struct drv_device *d = device_new(core, w->node);
+	core_ib_register_client(&w->client, kapi_host_node(w->node));
+}
 
-		if (d && device_register(&d->ib, d->node) < 0)
-			kapi_report("device %s cannot be registered", d->ib.name);
+void driver_watch_now(void)
+{
+	for (; watched < kapi_host_nodes(); watched++) {
+		struct watch *w = &watches[watched];
+		struct core_ib_device *core;
+
+		w->node = watched;
+		watch_node(w);
+		for (u32 n = 0; (core = core_ib_node_device(kapi_host_node(w->node), n));
+		     n++) {
+			struct drv_device *d = device_new(core, w->node);
+
+			if (d && device_register(&d->ib, d->node) < 0)
+				kapi_report("device %s cannot be registered", d->ib.name);
+		}
 	}
 }
 
-static void watch_all(void *arg)
+/* As if they came just now. */
+static void watch_next(void *arg)
 {
-	for (unsigned int i = 0; i < kapi_host_nodes(); i++) {
-		watches[i].node = i;
-		watch_node(&watches[i], kapi_host_node(i));
-	}
+	struct watch *w = &watches[watched];
+	struct core_ib_device *core;
+
+	w->node = watched++;
+	watch_node(w);
+	for (u32 n = 0; (core = core_ib_node_device(kapi_host_node(w->node), n)); n++)
+		added(&w->client, core);
 }
 
-int driver_begin(void)
+void driver_watch(void)
 {
-	watch_all(NULL);
-	return 0;
+	static DEFINE_MUTEX(one); /* at a time */
+
+	mutex_lock(&one);
+	while (watched < kapi_host_nodes())
+		kapi_call(watch_next, NULL);
+	mutex_unlock(&one);
+	events_flush();
 }
 
 static void look_for_users(void *arg)
@@ -250,8 +313,8 @@ void driver_end(void)
 {
 	struct drv_device *d, *next;
 
-	for (unsigned int i = 0; i < kapi_host_nodes(); i++)
-		core_ib_unregister_client(&watches[i].client);
+	for (; watched > 0; watched--)
+		core_ib_unregister_client(&watches[watched - 1].client);
 	list_for_each_entry_safe(d, next, &all, link) {
 		ib_unregister_device(&d->ib);
 		device_free(d);

@@ -11,9 +11,10 @@
 
 #include "kapi/device.h"
 
-/* The devices of all nodes, as they are and as they come and go. On the loop, or before it
- * runs. */
-int driver_begin(void);
+/* The devices of all nodes, as they are and as they come and go: at once, on the loop or
+ * before it runs; or a node a step, from another thread, before it returns. */
+void driver_watch_now(void);
+void driver_watch(void);
 /* -EBUSY: clients or objects are left. From any thread but the loop's. */
 int driver_may_end(void);
 void driver_end(void);

@@ -15,7 +15,10 @@ static int alloc_pd_here(struct ib_pd *ib)
 {
 	static u32 numbers; /* the loop's */
 	struct drv_pd *pd = to_pd(ib);
+	int r = driver_use(to_device(ib->device));
 
+	if (r < 0)
+		return r;
 	pd->core = core_ib_alloc_user_pd(to_device(ib->device)->context);
 	if (core_IS_ERR(pd->core))
 		return core_PTR_ERR(pd->core);
@@ -173,7 +176,10 @@ static int create_cq_here(struct ib_cq *ib, const struct ib_cq_init_attr *attr)
 		.flags = attr->flags,
 	};
 	struct drv_cq *cq = to_cq(ib);
+	int r = driver_use(to_device(ib->device));
 
+	if (r < 0)
+		return r;
 	cq->core = core_ib_create_user_cq(to_device(ib->device)->context, cq, &a);
 	return core_IS_ERR(cq->core) ? core_PTR_ERR(cq->core) : 0;
 }

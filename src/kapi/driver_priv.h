@@ -23,7 +23,7 @@ struct drv_device {
 	struct ib_device ib;
 	struct core_ib_device *core;
 	struct core_ib_ucontext *context; /* this process, as one that has opened it */
-	struct engine *engine;            /* the node's */
+	struct engine *engine;            /* the node's; null: not used yet */
 	uint32_t site_device, first_port;
 	unsigned int node;
 	bool removed;                          /* by the loop */
@@ -65,16 +65,30 @@ struct drv_srq {
 	struct engine_srq *engine;
 };
 
+/* What a queue pair is attached to, as the engine knows it: the core forgets entries when
+ * their device goes. From attach to detach; the loop's. */
+struct drv_attachment {
+	struct list_head link; /* in drv_qp.attachments */
+	union ib_gid gid;
+	u16 lid;
+	u32 entry; /* SHM_NONE: InfiniBand, where it has a name and no entry of its own */
+};
+
 struct drv_qp {
 	struct ib_qp ib;
 	struct core_ib_qp *core;
 	struct engine_qp *engine;
 	struct list_head link; /* in drv_device.qps */
+	struct list_head attachments;
 	struct ib_qp_cap cap;
 	enum ib_sig_type sig_type;
 	u32 create_flags;
 	u32 counters; /* its block */
 };
+
+/* Before the first object of a device is made, on the loop: its node has a place among the
+ * processes, and an engine. */
+int driver_use(struct drv_device *d);
 
 static inline struct drv_device *to_device(struct ib_device *ib)
 {

@@ -185,6 +185,7 @@ static int create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr,
 	qp->sig_type = attr->sq_sig_type;
 	qp->create_flags = attr->create_flags;
 	qp->counters = info.counters;
+	INIT_LIST_HEAD(&qp->attachments);
 	mutex_lock(&d->qps_lock);
 	list_add_tail(&qp->link, &d->qps);
 	mutex_unlock(&d->qps_lock);
@@ -319,43 +320,70 @@ static union core_ib_gid *gid_of(union ib_gid *gid)
 	return (union core_ib_gid *)gid;
 }
 
-/* On InfiniBand no entry is the group's: it is known by its name. */
-static int engine_attach(struct drv_qp *qp, const union ib_gid *gid, u16 lid,
-			 const struct core_ib_mcast_info *info)
+static struct drv_attachment *find_attachment(struct drv_qp *qp, const union ib_gid *gid)
 {
-	if (info->entry == SHM_NONE)
-		return engine_qp_attach_group(qp->engine, gid->raw, lid, info->generation,
-					      info->counters);
-	return engine_qp_attach(qp->engine, info->entry, info->generation,
-				info->counters);
+	struct drv_attachment *a;
+
+	list_for_each_entry(a, &qp->attachments, link)
+		if (!memcmp(&a->gid, gid, sizeof(a->gid)))
+			return a;
+	return NULL;
 }
 
-static void engine_detach(struct drv_qp *qp, const union ib_gid *gid, u16 lid,
-			  const struct core_ib_mcast_info *info)
+static int engine_attach(struct drv_qp *qp, struct drv_attachment *a)
 {
-	if (info->entry == SHM_NONE)
-		engine_qp_detach_group(qp->engine, gid->raw, lid);
+	struct core_ib_mcast_info info;
+	int r = core_ib_describe_mcast(qp->core, gid_of(&a->gid), &info);
+
+	if (r < 0)
+		return r;
+	a->entry = info.entry;
+	if (a->entry == SHM_NONE)
+		return engine_qp_attach_group(qp->engine, a->gid.raw, a->lid,
+					      info.generation, info.counters);
+	return engine_qp_attach(qp->engine, a->entry, info.generation, info.counters);
+}
+
+static void engine_detach(struct drv_qp *qp, const struct drv_attachment *a)
+{
+	if (a->entry == SHM_NONE)
+		engine_qp_detach_group(qp->engine, a->gid.raw, a->lid);
 	else
-		engine_qp_detach(qp->engine, info->entry);
+		engine_qp_detach(qp->engine, a->entry);
 }
 
-/* Where the core knows it already, so does the engine. */
+static int attach_new(struct drv_qp *qp, union ib_gid *gid, u16 lid)
+{
+	struct drv_attachment *a = kzalloc(sizeof(*a), GFP_KERNEL);
+	int r;
+
+	if (!a)
+		return -ENOMEM;
+	a->gid = *gid;
+	a->lid = lid;
+	r = core_ib_attach_mcast(qp->core, gid_of(gid), lid);
+	if (r < 0)
+		goto free_attachment;
+	r = engine_attach(qp, a);
+	if (r < 0)
+		goto detach_core;
+	list_add_tail(&a->link, &qp->attachments);
+	return 0;
+
+detach_core:
+	core_ib_detach_mcast(qp->core, gid_of(gid), lid);
+free_attachment:
+	kfree(a);
+	return r;
+}
+
+/* What is attached already the core judges alone. */
 static int attach_here(struct ib_qp *ib, union ib_gid *gid, u16 lid)
 {
 	struct drv_qp *qp = to_qp(ib);
-	struct core_ib_mcast_info info;
-	int r, again;
 
-	again = core_ib_describe_mcast(qp->core, gid_of(gid), &info);
-	r = core_ib_attach_mcast(qp->core, gid_of(gid), lid);
-	if (r < 0 || again == 0)
-		return r;
-	r = core_ib_describe_mcast(qp->core, gid_of(gid), &info);
-	if (r == 0)
-		r = engine_attach(qp, gid, lid, &info);
-	if (r < 0)
-		core_ib_detach_mcast(qp->core, gid_of(gid), lid);
-	return r;
+	return find_attachment(qp, gid) ? core_ib_attach_mcast(qp->core, gid_of(gid), lid)
+					: attach_new(qp, gid, lid);
 }
 KAPI_ON_LOOP3(int, attach_here, struct ib_qp *, union ib_gid *, u16)
 
@@ -363,16 +391,15 @@ KAPI_ON_LOOP3(int, attach_here, struct ib_qp *, union ib_gid *, u16)
 static int detach_here(struct ib_qp *ib, union ib_gid *gid, u16 lid)
 {
 	struct drv_qp *qp = to_qp(ib);
-	struct core_ib_mcast_info info;
-	int r;
+	struct drv_attachment *a = find_attachment(qp, gid);
+	int r = core_ib_detach_mcast(qp->core, gid_of(gid), lid);
 
-	r = core_ib_describe_mcast(qp->core, gid_of(gid), &info);
-	if (r < 0)
-		return core_ib_detach_mcast(qp->core, gid_of(gid), lid);
-	r = core_ib_detach_mcast(qp->core, gid_of(gid), lid);
-	if (r == 0)
-		engine_detach(qp, gid, lid, &info);
-	return r;
+	if (r < 0 || !a)
+		return r;
+	engine_detach(qp, a);
+	list_del(&a->link);
+	kfree(a);
+	return 0;
 }
 KAPI_ON_LOOP3(int, detach_here, struct ib_qp *, union ib_gid *, u16)
 

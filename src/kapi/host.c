@@ -24,6 +24,7 @@ static struct host_node {
 static bool begun; /* atomic; published last */
 static DEFINE_MUTEX(need_lock);
 static _Thread_local unsigned int this_node;
+static _Thread_local bool node_chosen;
 
 struct net init_net;
 
@@ -119,20 +120,17 @@ static void close_engines(void)
 	nodes = NULL;
 }
 
-static int open_engines(void)
+static int create_nodes(void)
 {
-	int r = 0;
-
 	nodes = kcalloc(kapi_host_nodes(), sizeof(*nodes), GFP_KERNEL);
-	if (!nodes)
-		return -ENOMEM;
-	for (unsigned int n = 0; n < kapi_host_nodes() && r == 0; n++) {
+	for (unsigned int n = 0; nodes && n < kapi_host_nodes(); n++)
 		nodes[n].n = n;
-		r = open_engine(&nodes[n]);
-	}
-	if (r < 0)
-		close_engines();
-	return r;
+	return nodes ? 0 : -ENOMEM;
+}
+
+int kapi_host_use(unsigned int n)
+{
+	return nodes[n].engine ? 0 : open_engine(&nodes[n]);
 }
 
 int kapi_host_begin(const struct kapi_host *h)
@@ -148,22 +146,24 @@ int kapi_host_begin(const struct kapi_host *h)
 	r = events_begin();
 	if (r < 0)
 		goto end_calls;
-	r = open_engines();
+	r = create_nodes();
 	if (r < 0)
 		goto end_events;
-	r = driver_begin();
-	if (r < 0)
-		goto close_engines;
+	if (!host.watch_later)
+		driver_watch_now();
 	smp_store_release(&begun, true);
 	return 0;
 
-close_engines:
-	close_engines();
 end_events:
 	events_end();
 end_calls:
 	kapi_calls_end();
 	return r;
+}
+
+void kapi_host_watch(void)
+{
+	driver_watch();
 }
 
 int kapi_host_may_end(void)
@@ -239,12 +239,18 @@ int kapi_node_enter(unsigned int node)
 	if (node >= host.nodes)
 		return -EINVAL;
 	this_node = node;
+	node_chosen = true;
 	return 0;
 }
 
 unsigned int kapi_this_node(void)
 {
 	return this_node;
+}
+
+unsigned int kapi_clients_node(void)
+{
+	return host.clients_see_all && !node_chosen ? KAPI_ALL_NODES : this_node;
 }
 
 struct net *kapi_node_net(unsigned int node)

@@ -3,8 +3,8 @@
  * A program that holds a device and does what it is told, a word a line on its standard
  * input, while it says what it hears:
  *
- *	watcher -b ADDRESS       an id bound to the address, its queue pair
- *	watcher -d DEVICE        a context of the device, nothing more
+ *	watcher -b ADDRESS[:PORT]  an id bound to the address, its queue pair
+ *	watcher -d DEVICE          a context of the device, nothing more
  *
  *	list                     "devices NAME..."
  *	port                     "port STATE MTU GID..."
@@ -56,8 +56,12 @@ static void check(bool good, const char *what)
 static struct sockaddr_in address(const char *text)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET };
+	char host[INET_ADDRSTRLEN] = "";
+	unsigned int port = 0;
 
-	check(inet_pton(AF_INET, text, &in.sin_addr) == 1, text);
+	check(sscanf(text, "%15[0-9.]:%u", host, &port) >= 1, text);
+	check(inet_pton(AF_INET, host, &in.sin_addr) == 1, text);
+	in.sin_port = htons((uint16_t)port);
 	return in;
 }
 

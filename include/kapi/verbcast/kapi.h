@@ -6,7 +6,8 @@
  * A site is a fabric in this process: nodes with an InfiniBand port each (vib0), joined by
  * a switch with a subnet manager and administrator, and the first with vroce0, the RoCE
  * device of the loopback. Without kapi_site_open the first call opens one of one node.
- * Inside verbcastd (`verbcast insmod`) the site is the daemon's, and opening is -EBUSY.
+ * Inside verbcastd (`verbcast insmod`) the site is the daemon's, and opening is -EBUSY. There
+ * a client hears of the devices of all nodes, unless its thread has entered one.
  *
  * Threads: one, "kapi-loop", owns the control plane. Calls from other threads wait for it;
  * callbacks of joins, queries, MADs and rdma_cm come from it, with no lock held and never
@@ -41,6 +42,18 @@ int kapi_node_enter(unsigned int node) KAPI(node_enter);
 struct net;
 /* For rdma_create_id; null: no such node. */
 struct net *kapi_node_net(unsigned int node) KAPI(node_net);
+struct ib_device;
+/* Devices of two nodes may have one name. */
+/*
+ * Take one of the site's own devices away, as if it were unplugged: clients hear of it from
+ * "kapi-events" (kapi_device_unplug does not wait for them), members, queries and ids of
+ * rdma_cm as of any device that goes. A node's vib0 does not come back, and its port is
+ * without power; vroce0 does when the machine's addresses are read again
+ * (rdma_roce_rescan_device, or by themselves). -ENODEV: it has gone already; -EOPNOTSUPP: it
+ * is a consumer's own, or the site is verbcastd's.
+ */
+int kapi_device_unplug(struct ib_device *device) KAPI(device_unplug);
+unsigned int kapi_device_node(const struct ib_device *device) KAPI(device_node);
 
 /*
  * A consumer as a shared object (linux/module.h). `parameters` are NAME=VALUE strings,
@@ -55,7 +68,6 @@ int kapi_module_unload(const char *name) KAPI(module_unload);
 /* Names, a line each, in the order of loading; the length, as snprintf. */
 int kapi_module_list(char *out, unsigned int room) KAPI(module_list);
 
-struct ib_device;
 struct rdma_hw_stats;
 /* The counters of a port, freed by rdma_free_hw_stats_struct. ERR_PTR: -EOPNOTSUPP (the
  * driver has none), -EINVAL (no such port), -ENOMEM. */

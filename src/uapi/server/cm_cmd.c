@@ -2,9 +2,10 @@
 /*
  * The commands of rdma_cm, ops 64 to 74: what ucma is to Linux (spec/kernel 3.8).
  *
- * A node has one cma, made with its first client and gone with its last; a client has
- * ids, an id has memberships, and both have handles. Addresses are checked here, so that
- * the core only sees such as have the length of their family.
+ * A node has one cma, made with its first user and gone with its last: a client, or
+ * somebody inside the daemon (uapi_server_cm_get). A client has ids, an id has memberships,
+ * and both have handles. Addresses are checked here, so that the core only sees such as have
+ * the length of their family.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include "uapi/server/server_priv.h"
 
 /*
- * The cma of a node, shared by the node's clients. Events wait in it until the zero
+ * The cma of a node, shared by all of the node. Events wait in it until the zero
  * timer runs.
  */
 struct cm_node {
@@ -63,14 +64,14 @@ static void deliver_events(void *arg)
 	cma_run(n->cma);
 }
 
-static int create_node(struct uapi_client *c, struct cm_node **ret)
+static int create_node(const struct uapi_server_config *site, struct ib_node *node,
+		       struct cm_node **ret)
 {
-	const struct uapi_server_config *site = &c->server->config;
 	struct cm_node *n = calloc(1, sizeof(*n));
 	struct cma_config config = {
-		.node = c->node,
+		.node = node,
 		.host = &addr_linux_ops,
-		.ipoib = site->ops->ipoib(site->arg, c->node),
+		.ipoib = site->ops->ipoib(site->arg, node),
 		.schedule = schedule_events,
 		.arg = n,
 		.ipv6_multicast = site->ipv6_multicast,
@@ -79,11 +80,10 @@ static int create_node(struct uapi_client *c, struct cm_node **ret)
 
 	if (!n)
 		return -ENOMEM;
-	n->node = c->node;
-	if (c->server->config.ops->describe_cm)
-		c->server->config.ops->describe_cm(c->server->config.arg, c->node,
-						   &config);
-	r = loop_timer_create(c->loop, deliver_events, n, &n->timer);
+	n->node = node;
+	if (site->ops->describe_cm)
+		site->ops->describe_cm(site->arg, node, &config);
+	r = loop_timer_create(site->loop, deliver_events, n, &n->timer);
 	if (r < 0)
 		goto free_node;
 	r = cma_create(&config, &n->cma);
@@ -120,19 +120,45 @@ static struct cm_node *find_node(const struct ib_node *node)
 	return NULL;
 }
 
-int cm_client_open(struct uapi_client *c)
+static int get_node(struct uapi_server *server, struct ib_node *node,
+		    struct cm_node **ret)
 {
-	struct cm_node *n = find_node(c->node);
+	struct cm_node *n = find_node(node);
 	int r;
 
 	if (!n) {
-		r = create_node(c, &n);
+		r = create_node(&server->config, node, &n);
 		if (r < 0)
 			return r;
 	}
 	n->users++;
-	c->cm = n;
+	*ret = n;
 	return 0;
+}
+
+int cm_client_open(struct uapi_client *c)
+{
+	struct cm_node *n;
+	int r = get_node(c->server, c->node, &n);
+
+	if (r == 0)
+		c->cm = n;
+	return r;
+}
+
+int uapi_server_cm_get(struct uapi_server *server, struct ib_node *node, struct cma **ret)
+{
+	struct cm_node *n;
+	int r = get_node(server, node, &n);
+
+	if (r == 0)
+		*ret = n->cma;
+	return r;
+}
+
+void uapi_server_cm_put(const struct ib_node *node)
+{
+	put_node(find_node(node));
 }
 
 static void destroy_join(struct cm_join *join)

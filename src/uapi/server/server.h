@@ -100,6 +100,12 @@ struct uapi_server_config {
 	uint32_t layout_version; /* SHM_LAYOUT_VERSION of the site's memory */
 };
 
+/* rdma_cm of a node as its clients have it, for who is no client but of the node, too: the
+ * same ports. Each get has its put, in time before the node ends. */
+int uapi_server_cm_get(struct uapi_server *server, struct ib_node *node,
+		       struct cma **ret);
+void uapi_server_cm_put(const struct ib_node *node);
+
 int uapi_server_create(const struct uapi_server_config *config, struct uapi_server **ret);
 /* Disconnects every client and destroys what they hold. */
 void uapi_server_destroy(struct uapi_server *server);

@@ -110,6 +110,7 @@ static int setup(void **state)
 	f->server.config.limits.max_cm_ids_per_client = 3;
 	f->server.config.limits.max_joins_per_client = 3;
 	assert_int_equal(loop_create(&f->loop), 0);
+	f->server.config.loop = f->loop;
 	f->node = ib_node_create("machine", 0);
 	assert_non_null(f->node);
 	f->device.ops.query_port = fake_query_port;
@@ -258,6 +259,48 @@ static void bind_answers_where_the_id_stands(void **state)
 	assert_int_equal(route.dst_length, 0);
 	assert_int_equal(route.pkey, 0xffff);
 	assert_true(((struct sockaddr_in *)&route.src)->sin_port != 0);
+}
+
+static void no_event(struct cma_id *id, const struct cma_event *event)
+{
+	fail_msg("an event that nobody waits for: %d", event->event);
+}
+
+/* Somebody inside the daemon has the ports that clients have, and outlasts them. */
+static void the_daemon_shares_the_nodes_ports(void **state)
+{
+	const struct cma_id_config config = { .ps = CMA_PS_UDP,
+					      .qp_type = IB_QPT_UD,
+					      .privileged = true,
+					      .event = no_event };
+	struct fixture *f = *state;
+	struct uapi_cm_addr req = { 0 };
+	struct sockaddr_storage addr;
+	struct uapi_cm_route route;
+	struct cma *cma, *again;
+	struct cma_id *id;
+
+	assert_int_equal(uapi_server_cm_get(&f->server, f->node, &cma), 0);
+	assert_int_equal(uapi_server_cm_get(&f->server, f->node, &again), 0);
+	assert_ptr_equal(cma, again);
+	uapi_server_cm_put(f->node);
+	assert_int_equal(cma_id_create(cma, &config, &id), 0);
+	req.id = create_id(&f->clients[0], 1);
+	req.length = ipv4(&req.addr, "127.0.0.1", 7000);
+	assert_int_equal(call(&f->clients[0], UAPI_CM_BIND_ADDR, &req, &route), 0);
+	ipv4(&addr, "127.0.0.1", 7000);
+	assert_int_equal(cma_bind_addr(id, (struct sockaddr *)&addr), -EADDRINUSE);
+	ipv4(&addr, "127.0.0.1", 7001);
+	assert_int_equal(cma_bind_addr(id, (struct sockaddr *)&addr), 0);
+	req.id = create_id(&f->clients[1], 2);
+	ipv4(&req.addr, "127.0.0.1", 7001);
+	assert_int_equal(call(&f->clients[1], UAPI_CM_BIND_ADDR, &req, &route),
+			 -EADDRINUSE);
+	close_client(&f->clients[0]);
+	close_client(&f->clients[1]);
+	assert_int_equal(cma_id_state(id), CMA_ADDR_BOUND);
+	cma_id_destroy(id);
+	uapi_server_cm_put(f->node);
 }
 
 static void lengths_must_be_of_the_family(void **state)
@@ -557,6 +600,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cm_test(port_spaces_that_there_are),
 		cm_test(bind_answers_where_the_id_stands),
+		cm_test(the_daemon_shares_the_nodes_ports),
 		cm_test(lengths_must_be_of_the_family),
 		cm_test(handles_of_others_are_unknown),
 		cm_test(a_handle_dies_with_its_object),

@@ -264,7 +264,8 @@ struct ib_client {
 	unsigned int node;
 };
 
-/* `add` is called for every device there is before this returns, from the caller's
+/* For the devices of the calling thread's node (kapi_node_enter); inside verbcastd, of all
+ * nodes. `add` is called for every device there is before this returns, from the caller's
  * thread, and for later ones from the thread of events. */
 int ib_register_client(struct ib_client *client) KAPI(ib_register_client);
 /* `remove` is called for every device, and then nothing any more. */
