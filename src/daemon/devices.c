@@ -275,6 +275,19 @@ static void remove_device(struct devices *d, struct roce_device *dev)
 	devices_sweep(d);
 }
 
+int devices_unplug(struct devices *d, const struct ib_device *ib)
+{
+	list_for_each(pos, &d->live) {
+		struct roce_device *dev = container_of(pos, struct roce_device, link);
+
+		if (hca_device_ib(dev->hca) != ib)
+			continue;
+		remove_device(d, dev);
+		return 0;
+	}
+	return -ENODEV;
+}
+
 static void update_device(struct devices *d, struct roce_device *dev,
 			  const struct port_link *p)
 {

@@ -49,6 +49,9 @@ struct devices_config {
 int devices_create(const struct devices_config *config, struct devices **ret);
 /* After all users. Null is fine. */
 void devices_destroy(struct devices *d);
+/* A device goes as if its interface had: -ENODEV if it is none of these. The loopback's
+ * comes back when the machine is looked at. */
+int devices_unplug(struct devices *d, const struct ib_device *ib);
 /* Look at the machine, now. */
 void devices_follow(struct devices *d);
 /* Some removed device may have lost its last user: destroy it when the loop turns. */

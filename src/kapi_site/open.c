@@ -61,6 +61,11 @@ static void drained(void *arg, unsigned int n, uint32_t slot, uint32_t incarnati
 {
 }
 
+static int unplug(void *arg, unsigned int n, void *device)
+{
+	return own_site_unplug(arg, n, device);
+}
+
 static void rescan(void *arg)
 {
 	own_site_rescan(arg);
@@ -78,6 +83,7 @@ static int host_begin(struct own_site *s, unsigned int nodes)
 		.map_peer = map_peer,
 		.publish_log = publish_log,
 		.drained = drained,
+		.unplug = unplug,
 		.rescan = rescan,
 		.arg = s,
 	};

@@ -378,6 +378,17 @@ struct cma *own_site_cma(const struct own_site *s, unsigned int n)
 	return n < s->config.nodes ? s->cms[n].cma : NULL;
 }
 
+int own_site_unplug(struct own_site *s, unsigned int n, const struct ib_device *device)
+{
+	struct node *node = nodes_nth(s->nodes, n);
+
+	if (!node->vib || hca_device_ib(node->vib) != device)
+		return devices_unplug(s->devices, device);
+	fabric_power_set(site_fabric_net(s->fabric), ib_node_name(node->ib), false);
+	hca_device_remove(node->vib);
+	return 0;
+}
+
 void own_site_rescan(struct own_site *s)
 {
 	devices_follow(s->devices);

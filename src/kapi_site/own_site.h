@@ -15,6 +15,7 @@
 
 struct cma;
 struct ib_node;
+struct ib_device;
 struct loop;
 struct own_site;
 
@@ -40,6 +41,8 @@ int own_site_publish_log(struct own_site *s, unsigned int n, int fd);
 /* Null past the last node. */
 struct ib_node *own_site_node(const struct own_site *s, unsigned int n);
 struct cma *own_site_cma(const struct own_site *s, unsigned int n);
+/* The device of the node goes: -ENODEV if it is none of ours. */
+int own_site_unplug(struct own_site *s, unsigned int n, const struct ib_device *device);
 /* Read the machine's addresses again. */
 void own_site_rescan(struct own_site *s);
 
