@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The signatures of spec/kernel 5.1 and 5.2, and of the calls whose pages name them: a header
+ * that differs does not compile.
+ */
+#ifndef KAPI_SIGNATURES_H
+#define KAPI_SIGNATURES_H
+
+#include <rdma/ib_cache.h>
+#include <rdma/ib_sa.h>
+#include <rdma/rdma_cm.h>
+
+struct signature {
+	const char *name;
+	void (*fn)(void);
+	size_t one; /* or it would not compile */
+};
+
+#define IS_ONE(condition) sizeof(char[(condition) ? 1 : -1])
+#define SIGNATURE(ret, fn_name, ...)                                               \
+	{                                                                          \
+		.name = #fn_name, .fn = (void (*)(void))(fn_name),                 \
+		.one = IS_ONE(__builtin_types_compatible_p(__typeof__(&(fn_name)), \
+							   ret (*)(__VA_ARGS__))), \
+	}
+
+static const struct signature signatures[] = {
+	SIGNATURE(int, ib_rate_to_mult, enum ib_rate),
+	SIGNATURE(enum ib_rate, mult_to_ib_rate, int),
+	SIGNATURE(int, ib_rate_to_mbps, enum ib_rate),
+	SIGNATURE(int, ib_port_attr_to_speed_info, struct ib_port_attr *,
+		  struct ib_port_speed_info *),
+	SIGNATURE(void *, ib_get_client_data, struct ib_device *, struct ib_client *),
+	SIGNATURE(bool, ib_modify_qp_is_ok, enum ib_qp_state, enum ib_qp_state,
+		  enum ib_qp_type, enum ib_qp_attr_mask),
+	SIGNATURE(bool, rdma_cap_ib_switch, const struct ib_device *),
+	SIGNATURE(u32, rdma_start_port, const struct ib_device *),
+	SIGNATURE(u32, rdma_end_port, const struct ib_device *),
+	SIGNATURE(bool, rdma_cap_ib_mad, const struct ib_device *, u32),
+	SIGNATURE(bool, rdma_cap_opa_mad, struct ib_device *, u32),
+	SIGNATURE(bool, rdma_cap_ib_smi, const struct ib_device *, u32),
+	SIGNATURE(bool, rdma_cap_ib_cm, const struct ib_device *, u32),
+	SIGNATURE(bool, rdma_cap_iw_cm, const struct ib_device *, u32),
+	SIGNATURE(bool, rdma_cap_ib_sa, const struct ib_device *, u32),
+	SIGNATURE(bool, rdma_cap_ib_mcast, const struct ib_device *, u32),
+	SIGNATURE(bool, rdma_cap_af_ib, const struct ib_device *, u32),
+	SIGNATURE(bool, rdma_cap_eth_ah, const struct ib_device *, u32),
+	SIGNATURE(bool, rdma_cap_opa_ah, struct ib_device *, u32),
+	SIGNATURE(size_t, rdma_max_mad_size, const struct ib_device *, u32),
+	SIGNATURE(bool, rdma_cap_roce_gid_table, const struct ib_device *, u32),
+	SIGNATURE(bool, rdma_core_cap_opa_port, struct ib_device *, u32),
+	SIGNATURE(int, rdma_mtu_enum_to_int, struct ib_device *, u32, int),
+	SIGNATURE(int, rdma_mtu_from_attr, struct ib_device *, u32,
+		  struct ib_port_attr *),
+	SIGNATURE(void, ib_dealloc_pd, struct ib_pd *),
+	SIGNATURE(struct ib_ah *, rdma_create_ah, struct ib_pd *, struct rdma_ah_attr *,
+		  u32),
+	SIGNATURE(struct ib_ah *, rdma_create_user_ah, struct ib_pd *,
+		  struct rdma_ah_attr *, struct ib_udata *),
+	SIGNATURE(int, ib_get_gids_from_rdma_hdr, const union rdma_network_hdr *,
+		  enum rdma_network_type, union ib_gid *, union ib_gid *),
+	SIGNATURE(int, ib_get_rdma_header_version, const union rdma_network_hdr *),
+	SIGNATURE(int, ib_init_ah_attr_from_wc, struct ib_device *, u32,
+		  const struct ib_wc *, const struct ib_grh *, struct rdma_ah_attr *),
+	SIGNATURE(struct ib_ah *, ib_create_ah_from_wc, struct ib_pd *,
+		  const struct ib_wc *, const struct ib_grh *, u32),
+	SIGNATURE(int, rdma_modify_ah, struct ib_ah *, struct rdma_ah_attr *),
+	SIGNATURE(int, rdma_query_ah, struct ib_ah *, struct rdma_ah_attr *),
+	SIGNATURE(int, rdma_destroy_ah_user, struct ib_ah *, u32, struct ib_udata *),
+	SIGNATURE(void, rdma_destroy_ah, struct ib_ah *, u32),
+	SIGNATURE(int, ib_modify_srq, struct ib_srq *, struct ib_srq_attr *,
+		  enum ib_srq_attr_mask),
+	SIGNATURE(int, ib_query_srq, struct ib_srq *, struct ib_srq_attr *),
+	SIGNATURE(int, ib_destroy_srq_user, struct ib_srq *, struct ib_udata *),
+	SIGNATURE(void, ib_destroy_srq, struct ib_srq *),
+	SIGNATURE(int, ib_post_srq_recv, struct ib_srq *, const struct ib_recv_wr *,
+		  const struct ib_recv_wr **),
+	SIGNATURE(struct ib_qp *, ib_create_qp, struct ib_pd *, struct ib_qp_init_attr *),
+	SIGNATURE(int, ib_modify_qp_with_udata, struct ib_qp *, struct ib_qp_attr *, int,
+		  struct ib_udata *),
+	SIGNATURE(int, ib_modify_qp, struct ib_qp *, struct ib_qp_attr *, int),
+	SIGNATURE(int, ib_query_qp, struct ib_qp *, struct ib_qp_attr *, int,
+		  struct ib_qp_init_attr *),
+	SIGNATURE(int, ib_destroy_qp, struct ib_qp *),
+	SIGNATURE(struct ib_qp *, ib_open_qp, struct ib_xrcd *, struct ib_qp_open_attr *),
+	SIGNATURE(int, ib_close_qp, struct ib_qp *),
+	SIGNATURE(int, ib_post_send, struct ib_qp *, const struct ib_send_wr *,
+		  const struct ib_send_wr **),
+	SIGNATURE(int, ib_post_recv, struct ib_qp *, const struct ib_recv_wr *,
+		  const struct ib_recv_wr **),
+	SIGNATURE(struct ib_cq *, ib_alloc_cq_any, struct ib_device *, void *, int,
+		  enum ib_poll_context),
+	SIGNATURE(int, rdma_set_cq_moderation, struct ib_cq *, u16, u16),
+	SIGNATURE(int, ib_destroy_cq_user, struct ib_cq *, struct ib_udata *),
+	SIGNATURE(void, ib_destroy_cq, struct ib_cq *),
+	SIGNATURE(int, ib_poll_cq, struct ib_cq *, int, struct ib_wc *),
+	SIGNATURE(int, ib_req_notify_cq, struct ib_cq *, enum ib_cq_notify_flags),
+	SIGNATURE(void *, ib_virt_dma_to_ptr, u64),
+	SIGNATURE(struct page *, ib_virt_dma_to_page, u64),
+	SIGNATURE(int, ib_dma_mapping_error, struct ib_device *, u64),
+	SIGNATURE(u64, ib_dma_map_single, struct ib_device *, void *, size_t,
+		  enum dma_data_direction),
+	SIGNATURE(void, ib_dma_unmap_single, struct ib_device *, u64, size_t,
+		  enum dma_data_direction),
+	SIGNATURE(u64, ib_dma_map_page, struct ib_device *, struct page *, unsigned long,
+		  size_t, enum dma_data_direction),
+	SIGNATURE(void, ib_dma_unmap_page, struct ib_device *, u64, size_t,
+		  enum dma_data_direction),
+	SIGNATURE(u64, ib_dma_map_bvec, struct ib_device *, struct bio_vec *,
+		  enum dma_data_direction),
+	SIGNATURE(void, ib_dma_unmap_bvec, struct ib_device *, u64, size_t,
+		  enum dma_data_direction),
+	SIGNATURE(int, ib_dma_map_sgtable_attrs, struct ib_device *, struct sg_table *,
+		  enum dma_data_direction, unsigned long),
+	SIGNATURE(int, ib_dma_map_sg, struct ib_device *, struct scatterlist *, int,
+		  enum dma_data_direction),
+	SIGNATURE(void, ib_dma_unmap_sg, struct ib_device *, struct scatterlist *, int,
+		  enum dma_data_direction),
+	SIGNATURE(unsigned int, ib_dma_max_seg_size, struct ib_device *),
+	SIGNATURE(void, ib_dma_sync_single_for_cpu, struct ib_device *, u64, size_t,
+		  enum dma_data_direction),
+	SIGNATURE(void, ib_dma_sync_single_for_device, struct ib_device *, u64, size_t,
+		  enum dma_data_direction),
+	SIGNATURE(int, ib_dereg_mr_user, struct ib_mr *, struct ib_udata *),
+	SIGNATURE(int, ib_dereg_mr, struct ib_mr *),
+	SIGNATURE(void, ib_update_fast_reg_key, struct ib_mr *, u8),
+	SIGNATURE(u32, ib_inc_rkey, u32),
+	SIGNATURE(int, ib_detach_mcast, struct ib_qp *, union ib_gid *, u16),
+	SIGNATURE(int, ib_check_mr_status, struct ib_mr *, u32, struct ib_mr_status *),
+	SIGNATURE(bool, ib_device_try_get, struct ib_device *),
+	SIGNATURE(enum rdma_ah_attr_type, rdma_ah_find_type, struct ib_device *, u32),
+	SIGNATURE(u16, ib_lid_cpu16, u32),
+	SIGNATURE(__be16, ib_lid_be16, u32),
+	SIGNATURE(void, rdma_roce_rescan_device, struct ib_device *),
+	SIGNATURE(struct ib_device *, rdma_device_to_ibdev, struct device *),
+	SIGNATURE(int, ibdev_to_node, struct ib_device *),
+	SIGNATURE(u16, rdma_flow_label_to_udp_sport, u32),
+	SIGNATURE(u32, rdma_calc_flow_label, u32, u32),
+	SIGNATURE(u16, rdma_get_udp_sport, u32, u32, u32),
+	SIGNATURE(void, ib_sa_register_client, struct ib_sa_client *),
+	SIGNATURE(void, ib_sa_unregister_client, struct ib_sa_client *),
+	SIGNATURE(int, ib_init_ah_from_mcmember, struct ib_device *, u32,
+		  struct ib_sa_mcmember_rec *, struct net_device *, enum ib_gid_type,
+		  struct rdma_ah_attr *),
+	SIGNATURE(void, ib_sa_pack_path, struct sa_path_rec *, void *),
+	SIGNATURE(void, ib_sa_unpack_path, void *, struct sa_path_rec *),
+	SIGNATURE(void, ib_sa_pack_service, struct sa_service_rec *, void *),
+	SIGNATURE(void, ib_sa_unpack_service, void *, struct sa_service_rec *),
+	SIGNATURE(void, rdma_leave_multicast, struct rdma_cm_id *, struct sockaddr *),
+	SIGNATURE(int, rdma_bind_addr, struct rdma_cm_id *, struct sockaddr *),
+	SIGNATURE(int, rdma_resolve_addr, struct rdma_cm_id *, struct sockaddr *,
+		  const struct sockaddr *, unsigned long),
+	SIGNATURE(int, rdma_create_qp, struct rdma_cm_id *, struct ib_pd *,
+		  struct ib_qp_init_attr *),
+	SIGNATURE(int, ib_attach_mcast, struct ib_qp *, union ib_gid *, u16),
+	SIGNATURE(struct ib_sa_multicast *, ib_sa_join_multicast, struct ib_sa_client *,
+		  struct ib_device *, u32, struct ib_sa_mcmember_rec *, ib_sa_comp_mask,
+		  gfp_t, int (*)(int, struct ib_sa_multicast *), void *),
+	SIGNATURE(void, ib_sa_free_multicast, struct ib_sa_multicast *),
+	SIGNATURE(int, ib_sa_get_mcmember_rec, struct ib_device *, u32, union ib_gid *,
+		  struct ib_sa_mcmember_rec *),
+	SIGNATURE(void, ib_sa_cancel_query, int, struct ib_sa_query *),
+	SIGNATURE(int, rdma_join_multicast, struct rdma_cm_id *, struct sockaddr *, u8,
+		  void *),
+};
+
+/* Types and macros of the same lists, and the one that only users have. */
+static const char *const no_functions[] = {
+	"rdma_stat_desc",   "rdma_hw_stats",
+	"ib_mr_type",       "ib_mr_status",
+	"ib_udata",         "rdma_netdev",
+	"ib_device_ops",    "rdma_for_each_port",
+	"ib_alloc_pd",      "rdma_device_to_drv_device",
+	"sa_path_rec_roce", "rdma_get_cm_event",
+};
+
+#endif
