@@ -24,6 +24,7 @@ enum admin_command {
 	ADMIN_FABRIC_SM,
 	ADMIN_FABRIC_LINK,
 	ADMIN_FABRIC_NODE,
+	ADMIN_FABRIC_LOSS,
 	ADMIN_SA_DROP,
 	ADMIN_SA_DELAY,
 	ADMIN_SA_BUSY,
@@ -125,9 +126,9 @@ struct admin_request {
 	unsigned int port;        /* LINK; GROUP_* */
 	bool on;                  /* SM start, LINK up, NODE on */
 	uint8_t priority;         /* SM */
+	uint32_t rate;            /* millionths; LOSS; SA_*: 0 is all */
 	/* SA_* */
 	uint64_t count;     /* 0: until cleared */
-	uint32_t rate;      /* millionths; 0: all */
 	unsigned int ms;    /* of DELAY */
 	uint16_t status;    /* of ERROR */
 	uint16_t attribute; /* 0: all */

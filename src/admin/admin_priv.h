@@ -22,6 +22,7 @@ int admin_operands_none(struct admin_request *r, int count, char **words, char *
 int admin_operands_sm(struct admin_request *r, int count, char **words, char *error);
 int admin_operands_link(struct admin_request *r, int count, char **words, char *error);
 int admin_operands_node(struct admin_request *r, int count, char **words, char *error);
+int admin_operands_loss(struct admin_request *r, int count, char **words, char *error);
 int admin_operands_delay(struct admin_request *r, int count, char **words, char *error);
 int admin_operands_error(struct admin_request *r, int count, char **words, char *error);
 int admin_operands_create(struct admin_request *r, int count, char **words, char *error);

@@ -114,3 +114,13 @@ int admin_operands_node(struct admin_request *r, int count, char **words, char *
 	r->node = words[2];
 	return admin_operands_none(r, count - 3, words + 3, error);
 }
+
+int admin_operands_loss(struct admin_request *r, int count, char **words, char *error)
+{
+	if (!count)
+		return admin_wrong(error, "how many of a hundred?");
+	if (strcmp(words[0], "0") && admin_percentage(words[0], &r->rate) < 0)
+		return admin_wrong(error, "'%.80s' is no percentage from 0%% to 100%%",
+				   words[0]);
+	return admin_operands_none(r, count - 1, words + 1, error);
+}

@@ -25,6 +25,8 @@ const struct admin_verb admin_verbs[] = {
 	{ "fabric", "node", "power off|on NODE",
 	  "Switch an adapter or a switch off or on", admin_no_options, ADMIN_FABRIC_NODE,
 	  admin_operands_node },
+	{ "fabric", "loss", "PERCENT", "Let each link lose so many management datagrams",
+	  admin_no_options, ADMIN_FABRIC_LOSS, admin_operands_loss },
 	{ "sa", "drop", "[--count N] [--rate PERCENT] [--attribute NAME]",
 	  "Let requests to the SA vanish", admin_fault_options, ADMIN_SA_DROP,
 	  admin_operands_none },

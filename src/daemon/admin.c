@@ -119,6 +119,7 @@ static const struct {
 	[ADMIN_FABRIC_SM] = { admin_fabric_sm, false },
 	[ADMIN_FABRIC_LINK] = { admin_fabric_link, false },
 	[ADMIN_FABRIC_NODE] = { admin_fabric_node, false },
+	[ADMIN_FABRIC_LOSS] = { admin_fabric_loss, false },
 	[ADMIN_SA_DROP] = { admin_sa_fault, false },
 	[ADMIN_SA_DELAY] = { admin_sa_fault, false },
 	[ADMIN_SA_BUSY] = { admin_sa_fault, false },

@@ -181,3 +181,11 @@ void admin_fabric_node(struct site *s, struct uapi_admin_call *call,
 	else
 		admin_refuse(call, "the node: %s", strerror(-error));
 }
+
+void admin_fabric_loss(struct site *s, struct uapi_admin_call *call,
+		       const struct admin_request *r)
+{
+	fabric_trouble_set(site_fabric_net(s->fabric),
+			   &(struct fabric_trouble){ .loss = r->rate });
+	admin_done(call);
+}

@@ -54,6 +54,8 @@ void admin_fabric_sm(struct site *s, struct uapi_admin_call *call,
 		     const struct admin_request *r);
 void admin_fabric_link(struct site *s, struct uapi_admin_call *call,
 		       const struct admin_request *r);
+void admin_fabric_loss(struct site *s, struct uapi_admin_call *call,
+		       const struct admin_request *r);
 void admin_fabric_node(struct site *s, struct uapi_admin_call *call,
 		       const struct admin_request *r);
 void admin_sa_fault(struct site *s, struct uapi_admin_call *call,

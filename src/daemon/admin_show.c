@@ -113,7 +113,27 @@ static void add_port(cJSON *ports, struct fabric *net, unsigned int node,
 	cJSON_AddItemToArray(ports, o);
 }
 
-static void add_node(cJSON *nodes, struct fabric *net, unsigned int n)
+/* What the MAD layers of a node made of what came. */
+static void add_mads(cJSON *o, const struct node *node)
+{
+	struct ib_mad_counters c;
+	cJSON *mads;
+
+	if (!node || !node->mad)
+		return;
+	ib_mad_counters(node->mad, &c);
+	mads = cJSON_AddObjectToObject(o, "mads");
+	cJSON_AddNumberToObject(mads, "sent", (double)c.sent);
+	cJSON_AddNumberToObject(mads, "received", (double)c.received);
+	cJSON_AddNumberToObject(mads, "retries", (double)c.retries);
+	cJSON_AddNumberToObject(mads, "timeouts", (double)c.timeouts);
+	cJSON_AddNumberToObject(mads, "unmatched", (double)c.unmatched);
+	cJSON_AddNumberToObject(mads, "malformed", (double)c.malformed);
+	cJSON_AddNumberToObject(mads, "no_owner", (double)c.no_owner);
+}
+
+static void add_node(cJSON *nodes, const struct site *s, struct fabric *net,
+		     unsigned int n)
 {
 	cJSON *o = cJSON_CreateObject(), *ports;
 	struct fabric_node_view node;
@@ -129,6 +149,8 @@ static void add_node(cJSON *nodes, struct fabric *net, unsigned int n)
 	ports = cJSON_AddArrayToObject(o, "ports");
 	for (unsigned int port = 1; port <= node.ports; port++)
 		add_port(ports, net, n, port);
+	if (!node.is_switch)
+		add_mads(o, nodes_find(s->nodes, node.name));
 	cJSON_AddItemToArray(nodes, o);
 }
 
@@ -184,6 +206,25 @@ static void add_sa(cJSON *root, const struct site *s)
 	cJSON_AddNumberToObject(o, "dropped", (double)c.dropped_fault);
 }
 
+/* What became of management datagrams on their way. */
+static void add_ways(cJSON *root, struct fabric *net)
+{
+	cJSON *o = cJSON_AddObjectToObject(root, "mads");
+	struct fabric_counters c;
+
+	fabric_counters(net, &c);
+	cJSON_AddNumberToObject(o, "sent", (double)c.sent);
+	cJSON_AddNumberToObject(o, "delivered", (double)c.delivered);
+	cJSON_AddNumberToObject(o, "smp_answered", (double)c.smp_answered);
+	cJSON_AddNumberToObject(o, "lost", (double)c.lost);
+	cJSON_AddNumberToObject(o, "no_route", (double)c.no_route);
+	cJSON_AddNumberToObject(o, "port_down", (double)c.port_down);
+	cJSON_AddNumberToObject(o, "bad_hops", (double)c.bad_hops);
+	cJSON_AddNumberToObject(o, "bad_pkey", (double)c.bad_pkey);
+	cJSON_AddNumberToObject(o, "malformed", (double)c.malformed);
+	cJSON_AddNumberToObject(o, "nobody", (double)c.nobody);
+}
+
 struct cJSON *admin_show_json(const struct site *s)
 {
 	struct fabric *net = site_fabric_net(s->fabric);
@@ -194,8 +235,9 @@ struct cJSON *admin_show_json(const struct site *s)
 	cJSON_AddStringToObject(root, "shape", shape);
 	add_managers(root, s);
 	add_sa(root, s);
+	add_ways(root, net);
 	nodes = cJSON_AddArrayToObject(root, "nodes");
 	for (unsigned int n = 0; n < fabric_node_count(net); n++)
-		add_node(nodes, net, n);
+		add_node(nodes, s, net, n);
 	return root;
 }

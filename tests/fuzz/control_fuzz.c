@@ -55,6 +55,7 @@ enum step {
 	LEAVE,
 	LET_RUN,  /* milliseconds of the loop: op % 4 */
 	SCRIBBLE, /* into its counters, or (op odd) doorbell; the bytes begin with where */
+	SPEAK,    /* FRAMED, or (op odd) RAW, on the socket that came with a port */
 	STEP_COUNT,
 };
 
@@ -194,8 +195,8 @@ static int descriptor(unsigned int kind)
 	}
 }
 
-static void send_bytes(struct client *c, const void *bytes, size_t length,
-		       unsigned int count, unsigned int kind)
+static void send_on(int fd, const void *bytes, size_t length, unsigned int count,
+		    unsigned int kind)
 {
 	char control[CMSG_SPACE(sizeof(int) * 16)]
 		__attribute__((aligned(_Alignof(struct cmsghdr)))) = { 0 };
@@ -215,9 +216,15 @@ static void send_bytes(struct client *c, const void *bytes, size_t length,
 		h->cmsg_len = CMSG_LEN(sizeof(int) * count);
 		memcpy(CMSG_DATA(h), fds, sizeof(int) * count);
 	}
-	sendmsg(c->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
 	for (unsigned int i = 0; i < count; i++)
 		close(fds[i]);
+}
+
+static void send_bytes(struct client *c, const void *bytes, size_t length,
+		       unsigned int count, unsigned int kind)
+{
+	send_on(c->fd, bytes, length, count, kind);
 }
 
 /* -- what comes back -------------------------------------------------------------------- */
@@ -327,8 +334,9 @@ static void check_event(const uint8_t *bytes, size_t length)
 	struct uapi_header h;
 
 	memcpy(&h, bytes, sizeof(h));
-	expect(length > sizeof(h) && length - sizeof(h) == event_bytes(h.op),
+	expect(length >= sizeof(h) && length - sizeof(h) == event_bytes(h.op),
 	       "an event of another size");
+	expect(event_bytes(h.op) || h.op == UAPI_EVENT_UMAD_FILE, "an unknown event");
 }
 
 static void listen_to(struct client *c)
@@ -423,6 +431,26 @@ static void send_raw(struct client *c, uint8_t fds, const uint8_t *bytes, size_t
 	send_bytes(c, bytes, length, fds & 0xf, fds >> 4);
 }
 
+/* Nobody answers; what is no MAD ends the port. */
+static void speak(struct client *c, uint8_t op, uint8_t fds, const uint8_t *bytes,
+		  size_t length)
+{
+	struct {
+		struct uapi_header header;
+		struct uapi_umad_message message;
+	} packet = { .header = { .length = sizeof(packet), .op = UAPI_UMAD_SEND } };
+
+	if (c->event_fd < 0)
+		return;
+	if (op & 1) {
+		send_on(c->event_fd, bytes, length, fds & 0xf, fds >> 4);
+		return;
+	}
+	memcpy(&packet.message, bytes,
+	       length < sizeof(packet.message) ? length : sizeof(packet.message));
+	send_on(c->event_fd, &packet, sizeof(packet), fds & 0xf, fds >> 4);
+}
+
 static void scribble(struct client *c, uint8_t op, const uint8_t *bytes, size_t length)
 {
 	int fd = c->memory[op & 1];
@@ -457,6 +485,8 @@ static void take_step(const uint8_t step[STEP_BYTES], const uint8_t *bytes, size
 		send_raw(c, step[2], bytes, length);
 	else if (what == HELLO || what == TOOL)
 		say_hello(c, what == TOOL ? UAPI_HELLO_TOOL : 0);
+	else if (what == SPEAK)
+		speak(c, step[1], step[2], bytes, length);
 	else if (what == SCRIBBLE)
 		scribble(c, step[1], bytes, length);
 	else if (what == CALL)

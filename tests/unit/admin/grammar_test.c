@@ -61,6 +61,10 @@ static void every_verb_has_an_example(void **state)
 	assert_int_equal(request.port, 1);
 	good("fabric node power on s1", ADMIN_FABRIC_NODE);
 	assert_true(request.on);
+	good("fabric loss 12.5", ADMIN_FABRIC_LOSS);
+	assert_int_equal(request.rate, 125000);
+	good("fabric loss 0", ADMIN_FABRIC_LOSS);
+	assert_int_equal(request.rate, 0);
 	good("sa drop", ADMIN_SA_DROP);
 	good("sa delay --delay 20", ADMIN_SA_DELAY);
 	assert_int_equal(request.ms, 20);
@@ -274,6 +278,10 @@ static void what_is_wrong_is_said(void **state)
 	wrong("fabric node", "power off|on");
 	wrong("fabric node power", "off or on");
 	wrong("fabric node power off", "which node");
+	wrong("fabric loss", "how many");
+	wrong("fabric loss 101", "no percentage");
+	wrong("fabric loss -1", "unknown option");
+	wrong("fabric loss 1 2", "one word too many");
 	wrong("sa delay", "by how much");
 	wrong("sa delay --delay -1", "not a number");
 	wrong("sa drop --count 0", "too few");
