@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# A fabric that loses a fifth of its management datagrams on each way: OpenSM and our own
+# manager bring it up all the same, joins and leaves come true, tables come whole, and
+# what was made under loss is exactly what is there afterwards.
+# ctest: TIMEOUT 900
+. "$VERBCAST_SOURCE/tests/harness/site.sh"
+site_begin
+need opensm saquery smpquery
+bin=$VERBCAST_BUILD/tests/apps/bin
+export OSM_TMP_DIR=$site_work OSM_CACHE_DIR=$site_work
+ip=239.9.1.1
+group=ff12:4001:ffff::f09:101
+
+ours()
+{
+	timeout 120 "$VERBCAST" "$@" >"$site_work/ours.out" 2>&1 ||
+		fail "verbcast $*: $(cat "$site_work/ours.out")"
+}
+
+# loss PERCENT: of each link. To OpenSM, which is behind an adapter, it is two of them; to
+# ours, which is in the switch, one.
+loss()
+{
+	ours fabric loss "$1"
+}
+
+lost()
+{
+	timeout 20 "$VERBCAST" fabric show --json | jq .mads.lost
+}
+
+# known NODE...: whom the SA has in the group. Without loss it is asked at once.
+known()
+{
+	local members
+
+	members=$(timeout 20 "$VERBCAST" run --node h1 -- saquery --smkey 1 -m 2>/dev/null |
+		awk -v group="$group" '/MGID/ { ours = index($0, group) }
+			/NodeDescription/ && ours { sub(/.*\.\.+/, ""); print }' | sort | xargs)
+	[ "$members" = "$*" ]
+}
+
+joined()
+{
+	said "$1" '^joined$'
+}
+
+both_heard()
+{
+	said two '^heard$' && said three '^heard$'
+}
+
+sent_and_heard()
+{
+	timeout 60 "$VERBCAST" run --node h1 -- "$bin/member" -m "$ip" -b 198.18.0.1 -s 1 \
+		-S 64 >"$site_work/send.out" 2>&1
+	within 1 both_heard
+}
+
+tables_are_whole()
+{
+	timeout 60 "$VERBCAST" run --node h3 -- saquery >"$site_work/nodes.out" 2>/dev/null &&
+		[ "$(grep -c '^NodeRecord' "$site_work/nodes.out")" = 5 ]
+}
+
+# under_loss: members come, hear, and go; all with a fifth of the datagrams lost.
+under_loss()
+{
+	site_run='--node h2' start two "$bin/faithful" "$ip" 198.18.0.2
+	site_run='--node h3' start three "$bin/faithful" "$ip" 198.18.0.3
+	wait_for 90 'h2 has joined' joined two
+	wait_for 90 'h3 has joined' joined three
+	wait_for 90 'both hear' sent_and_heard
+	wait_for 60 'a table of all nodes' tables_are_whole
+	killed two
+	loss 0
+	wait_for 60 'h3 alone is a member' known h3
+	killed three
+	quiet two three
+	wait_for 60 'nobody is a member' known
+	[ "$(lost)" -gt 3 ] || fail "only $(lost) datagrams were lost"
+}
+
+up()
+{
+	[ "$(status '[.nodes[].devices[] | select(.name == "vib0") | .ports[0].state] |
+		unique | join(" ")')" = ACTIVE ]
+}
+
+say 'OpenSM'
+ours fabric up --nodes 4 --no-sm
+loss 10
+site_run='--node h1' start opensm opensm -f "$site_work/log" -g 0
+wait_for 90 'all ports are active' up
+under_loss
+killed opensm TERM
+ours stop
+
+say 'ours'
+ours fabric up --nodes 4
+loss 20
+ours fabric sm stop
+ours fabric sm start
+wait_for 60 'all ports are active' up
+under_loss
+site_end
