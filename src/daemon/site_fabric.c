@@ -56,15 +56,26 @@ static unsigned int count_nodes(const struct topology *t, bool switches)
 	return n;
 }
 
+/* So many adapters have somebody behind them. */
+static unsigned int node_count(const struct topology *t)
+{
+	unsigned int hosts = count_nodes(t, false);
+
+	return hosts < ADMIN_NODES_MAX ? hosts : ADMIN_NODES_MAX;
+}
+
 static int check_topology(const struct site_fabric_config *c, const struct topology *t)
 {
 	unsigned int hosts = count_nodes(t, false);
 
-	if (!hosts || hosts > ADMIN_NODES_MAX) {
-		log_error("a fabric of %u adapters: there must be 1 to %u", hosts,
-			  ADMIN_NODES_MAX);
+	if (!hosts) {
+		log_error("a fabric without an adapter: nobody could be on it");
 		return -EINVAL;
 	}
+	/* The others are there, for whoever manages the subnet, and nobody is behind. */
+	if (hosts > ADMIN_NODES_MAX)
+		log_warning("the first %u of %u adapters are nodes", ADMIN_NODES_MAX,
+			    hosts);
 	if (!c->shape->no_sm && !count_nodes(t, true)) {
 		log_error("a fabric without a switch: the subnet manager is behind one "
 			  "(or --no-sm)");
@@ -193,7 +204,7 @@ static int create_all(struct site_fabric *f)
 	if (!r)
 		r = create_net(f, t);
 	if (!r)
-		r = find_hosts(f, count_nodes(t, false));
+		r = find_hosts(f, node_count(t));
 	topology_destroy(t);
 	if (!r)
 		r = create_path(f);
