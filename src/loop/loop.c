@@ -30,6 +30,7 @@ struct loop {
 	uint64_t timer_at_ns;      /* UINT64_MAX: not set */
 	struct event *timer_event;
 	struct list deferred; /* timers of zero delay, in the order of arming */
+	struct list late;     /* struct loop_late */
 	loop_fn before;       /* every callback; null: nothing */
 	void *before_arg;
 };
@@ -81,6 +82,33 @@ static void run_deferred(struct loop *loop)
 		begin(loop);
 		t->fn(t->arg);
 	}
+}
+
+static void run_late(struct loop *loop)
+{
+	while (!list_empty(&loop->late)) {
+		struct loop_late *late =
+			container_of(loop->late.next, struct loop_late, link);
+
+		list_remove(&late->link);
+		begin(loop);
+		late->fn(late->arg);
+	}
+}
+
+void loop_late(struct loop *loop, struct loop_late *late, loop_fn fn, void *arg)
+{
+	if (late->fn && !list_empty(&late->link))
+		return;
+	*late = (struct loop_late){ .fn = fn, .arg = arg };
+	list_init(&late->link);
+	list_append(&loop->late, &late->link);
+}
+
+void loop_late_cancel(struct loop_late *late)
+{
+	if (late->fn)
+		list_remove(&late->link);
 }
 
 /* -- the kernel's timer ------------------------------------------------------------- */
@@ -149,6 +177,7 @@ int loop_create(struct loop **ret)
 	/* EVENT_* variables of whoever started us do not choose our method. */
 	event_config_set_flag(config, EVENT_BASE_FLAG_IGNORE_ENV);
 	list_init(&loop->deferred);
+	list_init(&loop->late);
 	loop->base = event_base_new_with_config(config);
 	if (!loop->base)
 		goto free_config;
@@ -190,6 +219,7 @@ int loop_run(struct loop *loop)
 			return -EIO;
 		if (!loop->stopped)
 			run_deferred(loop);
+		run_late(loop);
 	}
 	return 0;
 }

@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+#include "base/list.h"
+
 struct loop;
 struct loop_io;
 struct loop_timer;
@@ -48,6 +50,17 @@ void loop_timer_arm(struct loop_timer *timer, uint64_t delay_ms);
 void loop_timer_arm_ns(struct loop_timer *timer, uint64_t delay_ns);
 void loop_timer_disarm(struct loop_timer *timer);
 void loop_timer_destroy(struct loop_timer *timer);
+
+/* What is done once at the end of a turn, when all else of it is done: how what came
+ * together goes on together. Lies in its user's object, zeroed before the first use. */
+struct loop_late {
+	struct list link;
+	loop_fn fn;
+	void *arg;
+};
+/* Harmless if it is to be called already. */
+void loop_late(struct loop *loop, struct loop_late *late, loop_fn fn, void *arg);
+void loop_late_cancel(struct loop_late *late);
 
 int loop_signal_create(struct loop *loop, int signum, loop_fn fn, void *arg,
 		       struct loop_signal **ret);

@@ -95,16 +95,22 @@ static struct port *find_locked(int portid)
 	return found;
 }
 
+/* Not whether it is still ours: like the stock library, we take the program's word. */
 struct port *port_get(int portid)
 {
-	struct port *port;
+	struct port *found = NULL;
 
 	pthread_mutex_lock(&ports_lock);
-	port = find_locked(portid);
-	if (port)
-		port->refs++;
+	list_for_each(l, &ports) {
+		struct port *port = container_of(l, struct port, link);
+
+		if (port->socket.fd == portid)
+			found = port;
+	}
+	if (found)
+		found->refs++;
 	pthread_mutex_unlock(&ports_lock);
-	return port;
+	return found;
 }
 
 void port_put(struct port *port)

@@ -12,9 +12,22 @@
 #include "loop/loop.h"
 #include "uapi/server/command_priv.h"
 
-/* Messages on their way to the program, in order, until its socket has room. */
+#define UMAD_TOGETHER 16u
+
+/* Also how it looks on the socket. */
+struct umad_packet {
+	struct uapi_header header;
+	struct uapi_umad_message message;
+};
+
+/* Messages on their way to the program, in order: until the end of the turn, so that what
+ * comes together is one system call, and then until its socket has room. */
 struct umad_queue {
 	int fd; /* our end of the port's socket; -1: not open */
+	struct loop *loop;
+	struct loop_late late;
+	struct umad_packet together[UMAD_TOGETHER];
+	unsigned int together_count;
 	struct loop_io *io;
 	bool broken;          /* nothing is to be expected from it any more */
 	struct list messages; /* struct queued_message */
@@ -31,6 +44,8 @@ struct umad_queue {
 int umad_queue_open(struct umad_queue *q, struct loop *loop, int *ret_peer_fd);
 /* One that is not open is fine. */
 void umad_queue_close(struct umad_queue *q);
+/* Send what waits for the end of the turn. */
+void umad_queue_flush(struct umad_queue *q);
 /* Take all that the program has sent so far. */
 void umad_queue_take(struct umad_queue *q);
 /* `bytes` has all of it, m->length. What a program that does not read has no room for is

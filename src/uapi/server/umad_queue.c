@@ -27,11 +27,6 @@
 #define FILES_MAX        16u
 #define TAKEN_MAX        16u /* packets of the program in one call */
 
-struct packet {
-	struct uapi_header header;
-	struct uapi_umad_message message;
-};
-
 struct queued_message {
 	struct list link;
 	bool begun; /* the packet before the memory file is out */
@@ -78,7 +73,7 @@ static bool is_drained(int fd)
 
 static int send_head(struct umad_queue *q, const struct uapi_umad_message *m)
 {
-	struct packet p = {
+	struct umad_packet p = {
 		.header = { .length = sizeof(p), .op = UAPI_EVENT_UMAD },
 		.message = *m,
 	};
@@ -169,6 +164,61 @@ static int keep(struct umad_queue *q, const struct uapi_umad_message *m,
 	return 0;
 }
 
+static void lost(int r)
+{
+	log_debug("a management datagram is lost: %s", strerror(-r));
+}
+
+/* How many have gone, or a negative errno; -EAGAIN: none. */
+static int send_together(struct umad_queue *q)
+{
+	struct iovec iov[UMAD_TOGETHER];
+	struct mmsghdr msgs[UMAD_TOGETHER];
+	int n;
+
+	for (unsigned int i = 0; i < q->together_count; i++) {
+		iov[i] = (struct iovec){ &q->together[i], sizeof(q->together[i]) };
+		msgs[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &iov[i],
+							 .msg_iovlen = 1 } };
+	}
+	do
+		n = sendmmsg(q->fd, msgs, q->together_count, MSG_DONTWAIT | MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+void umad_queue_flush(struct umad_queue *q)
+{
+	int n = q->together_count ? send_together(q) : 0;
+
+	for (unsigned int i = n < 0 ? 0 : (unsigned int)n; i < q->together_count; i++) {
+		const struct uapi_umad_message *m = &q->together[i].message;
+		int r = n < 0 && n != -EAGAIN ? n : keep(q, m, m->mad, false);
+
+		if (r < 0)
+			lost(r);
+	}
+	q->together_count = 0;
+}
+
+static void flush_late(void *arg)
+{
+	umad_queue_flush(arg);
+}
+
+static void put_together(struct umad_queue *q, const struct uapi_umad_message *m)
+{
+	struct umad_packet *p = &q->together[q->together_count++];
+
+	*p = (struct umad_packet){
+		.header = { .length = sizeof(*p), .op = UAPI_EVENT_UMAD }, .message = *m
+	};
+	if (q->together_count == UMAD_TOGETHER)
+		umad_queue_flush(q);
+	else
+		loop_late(q->loop, &q->late, flush_late, q);
+}
+
 void umad_queue_put(struct umad_queue *q, const struct uapi_umad_message *m,
 		    const uint8_t *bytes)
 {
@@ -179,11 +229,16 @@ void umad_queue_put(struct umad_queue *q, const struct uapi_umad_message *m,
 
 	memset(whole.mad, 0, sizeof(whole.mad));
 	memcpy(whole.mad, bytes, inlined);
+	if (!q->count && m->length <= sizeof(m->mad)) {
+		put_together(q, &whole);
+		return;
+	}
+	umad_queue_flush(q);
 	r = q->count ? -EAGAIN : send_message(q, &whole, bytes, &begun);
 	if (r == -EAGAIN)
 		r = keep(q, &whole, bytes, begun);
 	if (r < 0)
-		log_debug("a management datagram is lost: %s", strerror(-r));
+		lost(r);
 }
 
 static void drain(struct umad_queue *q)
@@ -203,7 +258,7 @@ static void drain(struct umad_queue *q)
 /* 0: no more; a negative errno: it has not kept the frame, or it is gone. */
 static int take_some(struct umad_queue *q)
 {
-	static struct packet packets[TAKEN_MAX]; /* on the loop's one thread */
+	static struct umad_packet packets[TAKEN_MAX]; /* on the loop's one thread */
 	struct iovec iov[TAKEN_MAX];
 	struct mmsghdr msgs[TAKEN_MAX];
 	int n;
@@ -217,7 +272,7 @@ static int take_some(struct umad_queue *q)
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	for (int i = 0; i < n; i++) {
-		const struct packet *p = &packets[i];
+		const struct umad_packet *p = &packets[i];
 
 		if (msgs[i].msg_len != sizeof(*p) || p->header.length != sizeof(*p) ||
 		    p->header.op != UAPI_UMAD_SEND ||
@@ -273,6 +328,7 @@ int umad_queue_open(struct umad_queue *q, struct loop *loop, int *ret_peer_fd)
 		return r;
 	}
 	q->fd = pair[0];
+	q->loop = loop;
 	*ret_peer_fd = pair[1];
 	return 0;
 }
@@ -281,6 +337,8 @@ void umad_queue_close(struct umad_queue *q)
 {
 	if (q->fd < 0)
 		return;
+	loop_late_cancel(&q->late);
+	umad_queue_flush(q);
 	loop_io_destroy(q->io);
 	while (q->count)
 		drop_first(q);

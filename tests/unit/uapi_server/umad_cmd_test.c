@@ -135,7 +135,10 @@ static bool heard_message(struct uapi_umad_message *ret)
 		struct uapi_header header;
 		struct uapi_umad_message message;
 	} packet;
-	ssize_t n = recv(site.port, &packet, sizeof(packet), MSG_DONTWAIT);
+	ssize_t n;
+
+	umad_queue_flush(&site.connection.client.umad->queue);
+	n = recv(site.port, &packet, sizeof(packet), MSG_DONTWAIT);
 
 	if (n < 0)
 		return false;
