@@ -11,7 +11,7 @@
 
 #define PLACES_FIRST 16u
 #define PLACES_MAX   65536u
-#define FOLLOW_REST  4u /* times as long as it took */
+#define FOLLOW_REST  9u /* times as long as it took */
 
 /* -- when answers change ------------------------------------------------------------- */
 
