@@ -35,6 +35,8 @@ struct verbs_endpoint {
 	int ip_member;
 	uint32_t attached; /* groups, from 0 */
 	uint64_t chance;   /* state of the random choice of a group */
+	/* Chosen one message ahead: what it costs to look into a large array is ours. */
+	struct ibv_ah *next_address;
 	unsigned int blocks, next_block, free_blocks;
 	struct ibv_sge source_sge[SENDS_MAX];
 	struct ibv_send_wr sends[SENDS_MAX];
@@ -189,6 +191,14 @@ static unsigned int mtu_bytes(const struct rdma *r)
 	return 128u << r->port.active_mtu;
 }
 
+static struct ibv_ah *random_address(struct verbs_endpoint *v)
+{
+	v->chance ^= v->chance << 13;
+	v->chance ^= v->chance >> 7;
+	v->chance ^= v->chance << 17;
+	return v->addresses[(v->chance >> 32) * group_count(&v->endpoint.config) >> 32];
+}
+
 static int open_steps(struct verbs_endpoint *v)
 {
 	const struct endpoint_config *c = &v->endpoint.config;
@@ -205,6 +215,8 @@ static int open_steps(struct verbs_endpoint *v)
 		r = create_addresses(v);
 	if (r)
 		return r;
+	if (c->random_group && !c->worker)
+		v->next_address = random_address(v);
 	prepare_sends(v);
 	r = post_receives(v);
 	if (!r)
@@ -252,14 +264,6 @@ static void reap_sends(struct verbs_endpoint *v)
 	}
 }
 
-static struct ibv_ah *random_address(struct verbs_endpoint *v)
-{
-	v->chance ^= v->chance << 13;
-	v->chance ^= v->chance >> 7;
-	v->chance ^= v->chance << 17;
-	return v->addresses[(v->chance >> 32) * group_count(&v->endpoint.config) >> 32];
-}
-
 static void verbs_send(struct endpoint *e, uint64_t word)
 {
 	struct verbs_endpoint *v = (struct verbs_endpoint *)e;
@@ -270,12 +274,14 @@ static void verbs_send(struct endpoint *e, uint64_t word)
 		reap_sends(v);
 	for (unsigned int i = 0; i < e->config.batch; i++)
 		message_fill(buffers_at(&v->source, first + i), e->config.size, word + i);
-	if (e->config.random_group && !e->config.worker)
-		v->sends[first].wr.ud.ah = random_address(v);
+	if (v->next_address)
+		v->sends[first].wr.ud.ah = v->next_address;
 	if (ibv_post_send(v->qp, &v->sends[first], &bad))
 		v->endpoint.errors++;
 	else
 		v->free_blocks--;
+	if (v->next_address)
+		v->next_address = random_address(v);
 	if (++v->next_block == v->blocks)
 		v->next_block = 0;
 }

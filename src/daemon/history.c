@@ -68,7 +68,7 @@ void history_member_left(struct history *h, const struct slot_view *p,
 	snprintf(m->program, sizeof(m->program), "%s", p->program);
 	m->pid = p->pid;
 	m->qpn = qpn;
-	m->delivered = load(&c->delivered);
+	m->delivered = load(&p->counters->delivered[counters]);
 	for (int i = 0; i < DROP_MEMBER_REASONS; i++)
 		m->drops[i] = atomic_load_explicit(&c->drops[i], memory_order_relaxed);
 	list_append(&h->member_list, &m->link);

@@ -291,7 +291,7 @@ static void add_live_member(void *arg, const struct hca_group_view *group,
 		const struct shm_member_counters *c =
 			&p.counters->members[member->counters];
 
-		delivered = load(&c->delivered);
+		delivered = load(&p.counters->delivered[member->counters]);
 		for (int i = 0; i < DROP_MEMBER_REASONS; i++)
 			drops[i] =
 				atomic_load_explicit(&c->drops[i], memory_order_relaxed);

@@ -24,8 +24,8 @@ static void take_source(struct engine_ah *ah, const struct ibv_ah_attr *attr)
 static void init_roce(struct engine_ah *ah, const struct ibv_ah_attr *attr)
 {
 	take_source(ah, attr);
-	ah->hops = shm_log_hops(attr->grh.hop_limit, attr->grh.traffic_class,
-				attr->sl & 0xf);
+	ah->hops = (uint32_t)shm_log_hops(attr->grh.hop_limit, attr->grh.traffic_class,
+					  attr->sl & 0xf);
 	ah->multicast = gid_is_multicast(ah->dgid);
 }
 
@@ -38,12 +38,12 @@ static void init_infiniband(struct engine_ah *ah, const struct ibv_ah_attr *attr
 	if (attr->is_global) {
 		take_source(ah, attr);
 		ah->flow_label = attr->grh.flow_label & 0xfffff;
-		ah->hops = shm_log_hops(attr->grh.hop_limit, attr->grh.traffic_class,
-					attr->sl);
+		ah->hops = (uint32_t)shm_log_hops(attr->grh.hop_limit,
+						  attr->grh.traffic_class, attr->sl);
 	} else {
 		ah->src_valid = &ah->no_source;
 		ah->gids = shm_log_end(ah->port_index, 0, 0);
-		ah->hops = shm_log_hops(0, 0, attr->sl) | SHM_LOG_NO_GRH;
+		ah->hops = (uint32_t)(shm_log_hops(0, 0, attr->sl) | SHM_LOG_NO_GRH);
 	}
 	ah->gids |= shm_log_end(0, 0, attr->src_path_bits & 0x7f);
 	if (ah->multicast)
@@ -64,20 +64,20 @@ static bool is_sound(const struct engine *e, uint32_t port_index,
 	return attr->sl < 16 && (attr->is_global || !ib_lid_is_multicast(attr->dlid));
 }
 
-int engine_ah_create(struct engine *e, uint32_t pd, uint32_t port_index,
-		     const struct ibv_ah_attr *attr, struct engine_ah **ret)
+size_t engine_ah_bytes(void)
 {
-	struct engine_ah *ah;
+	return (sizeof(struct engine_ah) + 63) & ~(size_t)63;
+}
 
+int engine_ah_init(struct engine *e, uint32_t pd, uint32_t port_index,
+		   const struct ibv_ah_attr *attr, struct engine_ah *ah)
+{
 	if (!is_sound(e, port_index, attr))
 		return -EINVAL;
-	ah = aligned_alloc(64, (sizeof(*ah) + 63) & ~(size_t)63);
-	if (!ah)
-		return -ENOMEM;
 	memset(ah, 0, sizeof(*ah));
 	ah->engine = e;
 	ah->pd = pd;
-	ah->port_index = port_index;
+	ah->port_index = (uint16_t)port_index;
 	memcpy(ah->dgid, attr->grh.dgid.raw, 16);
 	if (e->tables->ports[port_index].link_layer == SHM_LINK_INFINIBAND)
 		init_infiniband(ah, attr);
@@ -86,21 +86,40 @@ int engine_ah_create(struct engine *e, uint32_t pd, uint32_t port_index,
 	ah->entry = SHM_NONE;
 	ah->groups_generation = UINT64_MAX; /* none yet */
 	ah->dst_end = SHM_NONE;
-	*ret = ah;
 	return 0;
 }
 
-void engine_ah_destroy(struct engine_ah *ah)
+int engine_ah_create(struct engine *e, uint32_t pd, uint32_t port_index,
+		     const struct ibv_ah_attr *attr, struct engine_ah **ret)
 {
-	struct engine *e;
+	struct engine_ah *ah = aligned_alloc(64, engine_ah_bytes());
+	int r;
 
 	if (!ah)
-		return;
-	e = ah->engine;
+		return -ENOMEM;
+	r = engine_ah_init(e, pd, port_index, attr, ah);
+	if (r < 0)
+		free(ah);
+	else
+		*ret = ah;
+	return r;
+}
+
+void engine_ah_fini(struct engine_ah *ah)
+{
+	struct engine *e = ah->engine;
+
 	lock_take(&e->tx_lock);
 	if (e->tx.last_ah == ah)
 		e->tx.last_ah = NULL;
 	lock_drop(&e->tx_lock);
+}
+
+void engine_ah_destroy(struct engine_ah *ah)
+{
+	if (!ah)
+		return;
+	engine_ah_fini(ah);
 	free(ah);
 }
 
@@ -244,10 +263,11 @@ static void keep(struct engine_ah *ah, const struct group_copy *g,
 		ah->members |= g->words[w] != 0;
 		ah->words[w] = g->words[w] & ~failed[w];
 		if (ah->words[w])
-			ah->words_used |= 1u << w;
+			ah->words_used |= (uint16_t)(1u << w);
 	}
 	ah->entry = g->entry;
 	ah->generation = g->generation;
+	ah->checked = 0;
 }
 
 static void keep_none(struct engine_ah *ah, uint64_t groups_generation)

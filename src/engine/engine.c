@@ -93,7 +93,7 @@ void engine_abandon(struct engine *e)
 	free(e->tx.ordinals);
 	free(e->tx.receivers);
 	free(e->rx.senders);
-	free(e->rx.attachments);
+	attachments_unmap(e);
 	free(e);
 }
 

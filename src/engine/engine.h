@@ -165,6 +165,14 @@ void engine_mr_remove(struct engine *engine, uint32_t lkey);
 int engine_ah_create(struct engine *engine, uint32_t pd, uint32_t port_index,
 		     const struct ibv_ah_attr *attr, struct engine_ah **ret);
 void engine_ah_destroy(struct engine_ah *ah);
+/*
+ * The same in the caller's memory, engine_ah_bytes() of it, aligned to a line. In the line
+ * behind what requests point at, a send to one of many groups waits for memory once.
+ */
+size_t engine_ah_bytes(void);
+int engine_ah_init(struct engine *engine, uint32_t pd, uint32_t port_index,
+		   const struct ibv_ah_attr *attr, struct engine_ah *ah);
+void engine_ah_fini(struct engine_ah *ah);
 
 /* What `wr.ud.ah` of a send request points at: every address handle of the caller begins
  * with this, so that the engine finds its own without asking. */

@@ -215,38 +215,51 @@ struct engine_qp {
 
 /* -- attachments (mcast.c) ----------------------------------------------------------- */
 
-struct member {
+/* Packed, as the next: what a datagram takes of a group with one member is a line. */
+struct __attribute__((packed, aligned(4))) member {
 	struct engine_qp *qp;
 	uint64_t generation; /* what is stamped with an earlier one is not for it */
-	struct shm_member_counters *counters;
+	uint32_t counters;   /* index in engine->counters */
 };
 
 /* The last datagram to the group that a followed log had. */
-struct heard {
+struct __attribute__((packed, aligned(4))) heard {
 	uint64_t generation;
 	uint32_t ordinal; /* of the sender's to that entry */
 	uint32_t serial;  /* struct sender.serial; 0: none heard */
 	uint32_t entry;
-	uint32_t reserved;
 };
 
 /*
- * A group that queue pairs of this process are attached to. Created by the first attach,
- * freed by the last detach; all of it is guarded by rx. On RoCE it is found by its one
- * entry, on InfiniBand by its name, to which entries lead that come and go.
+ * A group that queue pairs of this process are attached to. Made by the first attach,
+ * gone with the last detach; all of it is guarded by rx. On RoCE it lies at its one
+ * entry's index, on InfiniBand it is found by its name, to which entries lead that come
+ * and go.
  */
 struct attachment {
-	uint64_t serial; /* of attachments of this process, never reused */
-	uint32_t count, capacity;
-	struct member *members; /* in the order of attaching; &first while one will do */
+	_Alignas(64) uint8_t mgid[16];
+	uint32_t count;
+	uint16_t capacity;    /* of members; 1: `first` is all */
+	uint16_t heard_count; /* 1: `heard_first` is all */
 	struct member first;
-	struct heard *heard; /* by struct sender.index; &heard_first while one will do */
-	uint32_t heard_count;
-	uint16_t mlid; /* InfiniBand */
-	uint8_t mgid[16];
 	struct heard heard_first;
-	struct hash_node node; /* InfiniBand: in rx.named */
+	/* the second line, when one does not do */
+	struct member *members; /* in the order of attaching */
+	struct heard *heard;    /* by struct sender.index */
+	struct hash_node node;  /* InfiniBand: in rx.named */
+	uint16_t mlid;
 };
+static_assert(offsetof(struct attachment, members) == 64, "the common part is a line");
+static_assert(sizeof(struct attachment) == 128, "attachments per page");
+
+static inline struct member *attachment_members(struct attachment *a)
+{
+	return likely(a->capacity == 1) ? &a->first : a->members;
+}
+static inline struct heard *attachment_heard(struct attachment *a)
+{
+	return likely(a->heard_count == 1) ? &a->heard_first : a->heard;
+}
 
 /* What the tables said of an entry: to whom a datagram stamped in [since, until] goes. */
 struct alias {
@@ -271,6 +284,7 @@ struct flow_address {
 
 struct run {
 	struct member *member; /* null: there is no run */
+	_Atomic uint64_t *delivered;
 	struct engine_qp *qp;
 	struct heard *heard;
 	struct run_words words; /* route: that of the last one */
@@ -307,7 +321,8 @@ struct sender {
 	struct sender *next_retired;
 
 	/* The header of the last datagram, and what it was made from (flow.h). */
-	uint64_t flow_dst; /* attachment serial, or as flow_unicast says; 0: no header */
+	uint64_t flow_dst;   /* an attachment, or as flow_unicast says; 0: no header */
+	uint32_t flow_epoch; /* rx.epoch that the attachment is of */
 	uint64_t flow_gids, flow_hops;
 	/* What it stands on: serials of the GIDs, on InfiniBand generations of the ports. */
 	const _Atomic uint32_t *flow_src_valid, *flow_dst_valid;
@@ -322,6 +337,10 @@ struct sender {
 };
 
 #define SENDER_UNHEARD UINT32_MAX
+
+/* As many attachments as a huge page holds. */
+#define ATTACHMENT_CROWD  ((2u << 20) / sizeof(struct attachment))
+#define ATTACHMENT_CROWDS (SHM_GROUPS_MAX / ATTACHMENT_CROWD)
 
 struct rx {
 	struct sender **senders;          /* [SHM_SLOTS_MAX] */
@@ -342,13 +361,15 @@ struct rx {
 	uint32_t serial;
 	uint32_t turns;
 	uint32_t epoch; /* +1 after a change of attachments or queue pairs: runs end */
-	uint32_t silent_next;            /* the slot whose silent log is visited next */
-	struct engine_cq *sink;          /* whose poll runs the turn; null: nobody's */
-	struct attachment **attachments; /* [SHM_GROUPS_MAX]; those of RoCE */
-	struct alias *aliases;           /* [SHM_GROUPS_MAX]; of all other entries */
-	struct hash named;        /* struct attachment of InfiniBand, by MGID, MLID */
-	uint32_t attachments_end; /* entries from here on were never attached to */
-	uint64_t attachment_serial;
+	uint32_t silent_next;   /* the slot whose silent log is visited next */
+	struct engine_cq *sink; /* whose poll runs the turn; null: nobody's */
+	void *attachments_mapping;
+	struct attachment *attachments;         /* [SHM_GROUPS_MAX]; those of RoCE */
+	uint64_t attached[SHM_GROUPS_MAX / 64]; /* a bit for each that there is */
+	uint32_t crowds[ATTACHMENT_CROWDS];     /* how many of each ATTACHMENT_CROWD */
+	uint32_t crowded;                       /* a bit for each that was half full */
+	struct alias *aliases; /* [SHM_GROUPS_MAX]; of all other entries */
+	struct hash named;     /* struct attachment of InfiniBand, by MGID, MLID */
 };
 
 /* -- whom we tell (receivers.c, tx.c, gate.c) ---------------------------------------- */
@@ -408,21 +429,24 @@ struct tx {
  * Created and destroyed by the caller. The cache is guarded by tx and is true while the
  * generation is the entry's (multicast) or the serial the GID's (unicast on RoCE); that
  * nobody is there, and who has a LID, while no port and no group has changed.
+ *
+ * The first line is all that a send to a group takes, for there may be many groups.
  */
 struct engine_ah {
+	uint64_t checked; /* the tables' youngest generation when it was last found true */
 	uint64_t generation; /* of the entry; 0: look it up */
-	uint64_t hops;       /* hop limit, traffic class, SL, GRH or not, as in the log */
 	uint64_t gids;       /* as in the log, but for the destination of unicast */
 	const _Atomic uint32_t *src_valid; /* of the source's GID table entry */
 	uint32_t src_serial;               /* what it was at creation */
 	uint32_t entry;                    /* SHM_NONE: none */
-	uint32_t port_index;
 	uint32_t pd;
+	uint32_t hops; /* hop limit, traffic class, SL, GRH or not, as in the log */
+	uint16_t port_index;
+	uint16_t words_used; /* a bit a word of words that is not zero */
 	bool multicast;
 	bool infiniband;
-	bool members;        /* the entry has any */
-	bool incomplete;     /* a member's memory could not be had: try again some time */
-	uint32_t words_used; /* a bit a word of words that is not zero */
+	bool members;    /* the entry has any */
+	bool incomplete; /* a member's memory could not be had: try again some time */
 	uint64_t words[SHM_SLOT_WORDS]; /* the processes to ring: members that we know */
 
 	uint64_t groups_generation; /* at which there was no such entry */
@@ -439,8 +463,9 @@ struct engine_ah {
 	_Atomic uint32_t no_source; /* what src_valid points at without a GRH */
 	struct engine *engine;
 };
-static_assert(offsetof(struct engine_ah, words) <= 56,
+static_assert(offsetof(struct engine_ah, words) == 56,
 	      "the first word is in the first line");
+static_assert(SHM_PORTS_MAX <= UINT16_MAX && SHM_SLOT_WORDS <= 16, "in 16 bits");
 
 /* -- the engine ---------------------------------------------------------------------- */
 
@@ -462,6 +487,8 @@ struct engine {
 	_Atomic bool wake_wanted; /* an event was raised under a lock */
 	_Atomic uint32_t polls;   /* turns run by polls; written under rx */
 	_Atomic uint32_t repairs; /* times that a re-check by time found something */
+	_Atomic uint64_t for_us; /* position behind the last datagram of our log that this
+				   * process is a receiver of; written under tx */
 
 	_Alignas(64) struct lock tx_lock;
 	struct tx tx; /* guarded by tx_lock */
@@ -584,7 +611,7 @@ int senders_add_own(struct engine *e, const struct shm_log *log);
 unsigned int rx_turn(struct engine *e);
 /* Under rx: count what became of a datagram for a queue pair, or that was delivered; `a`
  * is null for unicast. */
-void rx_tell(struct engine_qp *qp, const struct attachment *a, enum drop_reason reason);
+void rx_tell(struct engine_qp *qp, struct attachment *a, enum drop_reason reason);
 /* No lock: a turn with all that follows. */
 unsigned int engine_turn_and_map(struct engine *e);
 /* Under rx or not: how a drop is counted where no queue pair can be named. */
@@ -659,7 +686,20 @@ static inline uint32_t gid_serial(const struct shm_tables *t, uint32_t end)
 /* ah.c: under tx. True: the cache is true; false: it was made true, but tx was dropped
  * meanwhile. */
 bool ah_resolve_slow(struct engine *e, struct engine_ah *ah);
-static inline bool ah_is_true(const struct engine *e, const struct engine_ah *ah)
+static inline bool entry_is_true(const struct shm_tables *t, struct engine_ah *ah)
+{
+	uint64_t youngest =
+		atomic_load_explicit(&t->h.generation, memory_order_acquire); /* T7 */
+
+	if (likely(youngest == ah->checked))
+		return true;
+	if (atomic_load_explicit(&t->groups[ah->entry].generation,
+				 memory_order_acquire) != ah->generation) /* T2 */
+		return false;
+	ah->checked = youngest;
+	return true;
+}
+static inline bool ah_is_true(const struct engine *e, struct engine_ah *ah)
 {
 	const struct shm_tables *t = e->tables;
 
@@ -673,8 +713,7 @@ static inline bool ah_is_true(const struct engine *e, const struct engine_ah *ah
 		return atomic_load_explicit(&t->h.groups_generation,
 					    memory_order_acquire) ==
 		       ah->groups_generation;
-	return atomic_load_explicit(&t->groups[ah->entry].generation,
-				    memory_order_acquire) == ah->generation; /* T2 */
+	return entry_is_true(t, ah);
 }
 /* Is `slot` run by the process `incarnation`, and alive? */
 static inline bool slot_lives(const struct shm_tables *t, uint32_t slot,
@@ -793,7 +832,16 @@ static inline uint16_t qp_pkey(const struct engine_qp *qp)
 }
 
 /* mcast.c: under rx */
+int attachments_init(struct engine *e);
 void attachments_fini(struct engine *e);
+void attachments_unmap(struct engine *e);
+/* Of a RoCE entry; null: nobody here is attached to it. */
+static inline struct attachment *attachment_at(struct engine *e, uint32_t entry)
+{
+	return likely(e->rx.attached[entry / 64] >> (entry % 64) & 1)
+		       ? &e->rx.attachments[entry]
+		       : NULL;
+}
 void attachments_drop_qp(struct engine_qp *qp);
 struct heard *attachment_heard_slow(struct engine *e, struct attachment *a,
 				    struct sender *s);

@@ -166,5 +166,6 @@ bool flow_make(const struct engine *e, struct sender *s, const struct flow_key *
 	s->flow_gids = key->gids;
 	s->flow_hops = key->hops;
 	s->flow_dst = key->dst;
+	s->flow_epoch = key->epoch;
 	return true;
 }

@@ -8,7 +8,7 @@
 
 #include "engine/engine_priv.h"
 
-/* What stands for an attachment's serial: the end and the flow label. */
+/* What stands for an attachment: the end and the flow label. */
 static inline uint64_t flow_unicast(uint32_t end, uint64_t label)
 {
 	return 1ull << 63 | (label & 0xfffff) << 32 | end;
@@ -19,7 +19,8 @@ static inline uint32_t flow_label_of(uint64_t unicast)
 }
 
 struct flow_key {
-	uint64_t dst;  /* attachment serial, or flow_unicast */
+	uint64_t dst; /* the attachment, or flow_unicast */
+	uint32_t epoch;
 	uint64_t gids; /* as in the log */
 	uint64_t hops;
 	const uint8_t *mgid; /* null: unicast */
@@ -31,8 +32,8 @@ bool flow_make(const struct engine *e, struct sender *s, const struct flow_key *
 
 static inline bool flow_is(const struct sender *s, const struct flow_key *key)
 {
-	return s->flow_dst == key->dst && s->flow_gids == key->gids &&
-	       s->flow_hops == key->hops &&
+	return s->flow_dst == key->dst && s->flow_epoch == key->epoch &&
+	       s->flow_gids == key->gids && s->flow_hops == key->hops &&
 	       atomic_load_explicit(s->flow_src_valid, memory_order_relaxed) ==
 		       s->flow_src_serial &&
 	       (key->mgid ||

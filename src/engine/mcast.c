@@ -6,59 +6,100 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "engine/engine_priv.h"
 
-static struct attachment *attachment_create(struct engine *e, const uint8_t mgid[16])
+static void attachment_init(struct attachment *a, const uint8_t mgid[16])
 {
-	struct attachment *a = aligned_alloc(64, (sizeof(*a) + 63) & ~(size_t)63);
-
-	if (!a)
-		return NULL;
 	memset(a, 0, sizeof(*a));
 	memcpy(a->mgid, mgid, sizeof(a->mgid));
-	a->serial = ++e->rx.attachment_serial;
-	a->members = &a->first;
 	a->capacity = 1;
-	a->heard = &a->heard_first;
 	a->heard_count = 1;
-	return a;
 }
 
-static void attachment_free(struct attachment *a)
+static void attachment_fini(struct attachment *a)
 {
-	if (a->members != &a->first)
-		free(a->members);
-	if (a->heard != &a->heard_first)
-		free(a->heard);
-	free(a);
+	free(a->members);
+	free(a->heard);
 }
 
 /* -- by their entry: RoCE ----------------------------------------------------------- */
 
+#define ATTACHMENTS_BYTES (SHM_GROUPS_MAX * sizeof(struct attachment))
+#define HUGE_PAGE         (2u << 20)
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+/* All there may be, of which the kernel gives what is used; where huge pages begin. */
+int attachments_init(struct engine *e)
+{
+	void *p = mmap(NULL, ATTACHMENTS_BYTES + HUGE_PAGE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	e->rx.attachments_mapping = p;
+	e->rx.attachments = (struct attachment *)(((uintptr_t)p + HUGE_PAGE - 1) &
+						  ~(uintptr_t)(HUGE_PAGE - 1));
+	return 0;
+}
+
+void attachments_unmap(struct engine *e)
+{
+	if (e->rx.attachments_mapping)
+		munmap(e->rx.attachments_mapping, ATTACHMENTS_BYTES + HUGE_PAGE);
+}
+
 static struct attachment *entry_attachment(struct engine *e, uint32_t entry)
 {
-	struct attachment *a = e->rx.attachments[entry];
+	struct attachment *a = attachment_at(e, entry);
 
 	if (a)
 		return a;
-	a = attachment_create(e, e->tables->groups[entry].mgid);
-	if (!a)
-		return NULL;
-	e->rx.attachments[entry] = a;
-	if (entry >= e->rx.attachments_end)
-		e->rx.attachments_end = entry + 1;
+	a = &e->rx.attachments[entry];
+	attachment_init(a, e->tables->groups[entry].mgid);
+	e->rx.attached[entry / 64] |= 1ull << (entry % 64);
+	e->rx.crowds[entry / ATTACHMENT_CROWD]++;
 	return a;
 }
 
 static void entry_put(struct engine *e, uint32_t entry)
 {
-	struct attachment *a = e->rx.attachments[entry];
+	struct attachment *a = attachment_at(e, entry);
 
 	if (!a || a->count)
 		return;
-	e->rx.attachments[entry] = NULL;
-	attachment_free(a);
+	attachment_fini(a);
+	e->rx.attached[entry / 64] &= ~(1ull << (entry % 64));
+	e->rx.crowds[entry / ATTACHMENT_CROWD]--;
+}
+
+/* Half of a huge page is used, for the first time. */
+static bool crowd_grew(struct engine *e, uint32_t entry)
+{
+	uint32_t crowd = entry / ATTACHMENT_CROWD;
+
+	if (likely(e->rx.crowds[crowd] < ATTACHMENT_CROWD / 2) ||
+	    e->rx.crowded & 1u << crowd)
+		return false;
+	e->rx.crowded |= 1u << crowd;
+	return true;
+}
+
+/*
+ * Where many groups lie close together a huge page costs no more memory, and saves whoever
+ * looks at one of them at random a walk through page tables. No lock held, for it takes
+ * the kernel a while; it may decline.
+ */
+static void crowd_together(struct engine *e, uint32_t entry)
+{
+	struct attachment *crowd =
+		&e->rx.attachments[entry & ~(uint32_t)(ATTACHMENT_CROWD - 1)];
+
+	if (madvise(crowd, HUGE_PAGE, MADV_HUGEPAGE) == 0)
+		madvise(crowd, HUGE_PAGE, MADV_COLLAPSE);
 }
 
 /* -- by their name: InfiniBand ------------------------------------------------------ */
@@ -89,12 +130,19 @@ static struct attachment *named_attachment(struct engine *e, const uint8_t mgid[
 
 	if (a)
 		return a;
-	a = attachment_create(e, mgid);
+	a = aligned_alloc(64, sizeof(*a));
 	if (!a)
 		return NULL;
+	attachment_init(a, mgid);
 	a->mlid = mlid;
 	hash_insert(&e->rx.named, &a->node, name_hash(mgid, mlid));
 	return a;
+}
+
+static void named_free(struct attachment *a)
+{
+	attachment_fini(a);
+	free(a);
 }
 
 static void named_put(struct engine *e, struct attachment *a)
@@ -102,7 +150,7 @@ static void named_put(struct engine *e, struct attachment *a)
 	if (a->count)
 		return;
 	hash_remove(&e->rx.named, &a->node);
-	attachment_free(a);
+	named_free(a);
 }
 
 /*
@@ -135,14 +183,27 @@ struct attachment *alias_look(struct engine *e, uint32_t entry, uint64_t generat
 
 static void forget(struct hash_node *node)
 {
-	attachment_free(container_of(node, struct attachment, node));
+	named_free(container_of(node, struct attachment, node));
+}
+
+/* The first entry at or behind `entry` that there is an attachment of; SHM_NONE: none. */
+static uint32_t next_attached(const struct engine *e, uint32_t entry)
+{
+	for (uint32_t w = entry / 64; w < SHM_GROUPS_MAX / 64; w++) {
+		uint64_t bits = e->rx.attached[w];
+
+		if (w == entry / 64)
+			bits &= ~0ull << (entry % 64);
+		if (bits)
+			return w * 64 + (uint32_t)__builtin_ctzll(bits);
+	}
+	return SHM_NONE;
 }
 
 void attachments_fini(struct engine *e)
 {
-	for (uint32_t entry = 0; entry < e->rx.attachments_end; entry++)
-		if (e->rx.attachments[entry])
-			attachment_free(e->rx.attachments[entry]);
+	for (uint32_t i = next_attached(e, 0); i != SHM_NONE; i = next_attached(e, i + 1))
+		attachment_fini(&e->rx.attachments[i]);
 	hash_drain(&e->rx.named, forget);
 }
 
@@ -152,29 +213,34 @@ static int members_grow(struct attachment *a)
 
 	if (a->count < a->capacity)
 		return 0;
-	members = malloc(2 * a->capacity * sizeof(*members));
+	if (a->capacity > UINT16_MAX / 2)
+		return -ENOMEM;
+	members = malloc(2u * a->capacity * sizeof(*members));
 	if (!members)
 		return -ENOMEM;
-	memcpy(members, a->members, a->count * sizeof(*members));
-	if (a->members != &a->first)
-		free(a->members);
+	memcpy(members, attachment_members(a), a->count * sizeof(*members));
+	free(a->members);
 	a->members = members;
-	a->capacity *= 2;
+	a->capacity = (uint16_t)(2 * a->capacity);
 	return 0;
 }
 
-static struct member *member_find(const struct attachment *a, const struct engine_qp *qp)
+static struct member *member_find(struct attachment *a, const struct engine_qp *qp)
 {
+	struct member *members = attachment_members(a);
+
 	for (uint32_t i = 0; i < a->count; i++)
-		if (a->members[i].qp == qp)
-			return &a->members[i];
+		if (members[i].qp == qp)
+			return &members[i];
 	return NULL;
 }
 
 /* A block is handed out anew when whoever had it before has gone (hca/counters.c). */
-static void counters_begin(struct shm_member_counters *c)
+static void counters_begin(struct shm_counters *counters, uint32_t index)
 {
-	atomic_store_explicit(&c->delivered, 0, memory_order_relaxed);
+	struct shm_member_counters *c = &counters->members[index];
+
+	atomic_store_explicit(&counters->delivered[index], 0, memory_order_relaxed);
 	for (size_t i = 0; i < sizeof(c->drops) / sizeof(c->drops[0]); i++)
 		atomic_store_explicit(&c->drops[i], 0, memory_order_relaxed);
 }
@@ -188,12 +254,12 @@ static int member_add(struct attachment *a, struct engine_qp *qp, uint64_t gener
 		return -EEXIST;
 	if (members_grow(a) < 0)
 		return -ENOMEM;
-	counters_begin(&e->counters->members[counters]);
+	counters_begin(e->counters, counters);
 	e->rx.epoch++;
-	a->members[a->count++] = (struct member){
+	attachment_members(a)[a->count++] = (struct member){
 		.qp = qp,
 		.generation = generation,
-		.counters = &e->counters->members[counters],
+		.counters = counters,
 	};
 	qp->attached++;
 	return 0;
@@ -209,7 +275,7 @@ static int member_remove(struct attachment *a, struct engine_qp *qp)
 	faults_forget_receives(qp, a);
 	a->count--;
 	/* The order of attaching is the order of delivery: keep it. */
-	memmove(m, m + 1, (size_t)(a->members + a->count - m) * sizeof(*m));
+	memmove(m, m + 1, (size_t)(attachment_members(a) + a->count - m) * sizeof(*m));
 	qp->attached--;
 	return 0;
 }
@@ -218,17 +284,18 @@ int engine_qp_attach(struct engine_qp *qp, uint32_t entry, uint64_t generation,
 		     uint32_t counters)
 {
 	struct engine *e = qp->engine;
-	struct attachment *a;
-	int r = -ENOMEM;
+	bool crowded;
+	int r;
 
 	if (entry >= SHM_GROUPS_MAX || counters >= SHM_MEMBER_COUNTERS)
 		return -EINVAL;
 	lock_take(&e->rx_lock);
-	a = entry_attachment(e, entry);
-	if (a)
-		r = member_add(a, qp, generation, counters);
+	r = member_add(entry_attachment(e, entry), qp, generation, counters);
 	entry_put(e, entry);
+	crowded = crowd_grew(e, entry);
 	lock_drop(&e->rx_lock);
+	if (unlikely(crowded))
+		crowd_together(e, entry);
 	return r;
 }
 
@@ -254,7 +321,7 @@ int engine_qp_attach_group(struct engine_qp *qp, const uint8_t mgid[16], uint16_
 static int detach_locked(struct engine_qp *qp, uint32_t entry)
 {
 	struct engine *e = qp->engine;
-	int r = member_remove(e->rx.attachments[entry], qp);
+	int r = member_remove(attachment_at(e, entry), qp);
 
 	entry_put(e, entry);
 	return r;
@@ -303,7 +370,10 @@ void attachments_drop_qp(struct engine_qp *qp)
 {
 	struct rx *rx = &qp->engine->rx;
 
-	for (uint32_t entry = 0; qp->attached && entry < rx->attachments_end; entry++)
+	uint32_t entry = next_attached(qp->engine, 0);
+
+	for (; qp->attached && entry != SHM_NONE;
+	     entry = next_attached(qp->engine, entry + 1))
 		detach_locked(qp, entry);
 	for (uint32_t i = 0; qp->attached && i <= rx->named.mask; i++)
 		drop_qp_in_bucket(qp, &rx->named.buckets[i]);
@@ -315,11 +385,10 @@ static struct heard *heard_grow(struct attachment *a, uint32_t count)
 
 	if (!heard)
 		return NULL;
-	memcpy(heard, a->heard, a->heard_count * sizeof(*heard));
-	if (a->heard != &a->heard_first)
-		free(a->heard);
+	memcpy(heard, attachment_heard(a), a->heard_count * sizeof(*heard));
+	free(a->heard);
 	a->heard = heard;
-	a->heard_count = count;
+	a->heard_count = (uint16_t)count;
 	return heard;
 }
 
@@ -335,5 +404,5 @@ struct heard *attachment_heard_slow(struct engine *e, struct attachment *a,
 	if (s->index >= a->heard_count && !heard_grow(a, s->index + 1))
 		return NULL;
 	e->rx.epoch++;
-	return &a->heard[s->index];
+	return &attachment_heard(a)[s->index];
 }

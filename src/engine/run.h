@@ -29,6 +29,7 @@ static inline void run_begin(struct engine *e, struct sender *s, struct member *
 	if (unlikely(shm_log_low(words->numbers) != MULTICAST_QPN))
 		return;
 	run->member = m;
+	run->delivered = &e->counters->delivered[m->counters];
 	run->qp = m->qp;
 	run->heard = h;
 	run->words = *words;
@@ -43,7 +44,7 @@ static inline void run_count(struct run *run)
 {
 	if (!run->count)
 		return;
-	count_add(&run->member->counters->delivered, run->count);
+	count_add(run->delivered, run->count);
 	count_add(&run->qp->counters->received, run->count);
 	count_add(&run->qp->counters->received_bytes, run->bytes);
 	run->heard->ordinal = shm_log_high(run->words.route);

@@ -27,9 +27,10 @@ void engine_drop(struct engine *e, enum drop_reason reason, uint64_t n)
 	atomic_fetch_add_explicit(&e->counters->drops[reason], n, memory_order_relaxed);
 }
 
-static void member_drop(struct member *m, enum drop_reason reason, uint32_t n)
+static void member_drop(struct engine *e, const struct member *m, enum drop_reason reason,
+			uint32_t n)
 {
-	_Atomic uint32_t *counter = &m->counters->drops[reason];
+	_Atomic uint32_t *counter = &e->counters->members[m->counters].drops[reason];
 	uint32_t value = atomic_load_explicit(counter, memory_order_relaxed);
 
 	value = value > UINT32_MAX - n ? UINT32_MAX : value + n;
@@ -49,6 +50,7 @@ static inline bool read_header(struct engine *e, struct sender *s, struct rx_dat
 	d->length = (uint16_t)shape;
 	key->gids = read_word(&d->slot->gids);
 	key->hops = shape >> SHM_LOG_HOPS_SHIFT;
+	key->epoch = e->rx.epoch;
 	if (unlikely(d->length > ENGINE_MTU_MAX ||
 		     at + tx_rest_of(d->length) > SHM_LOG_PAYLOAD))
 		return false;
@@ -69,17 +71,19 @@ static inline bool read_header(struct engine *e, struct sender *s, struct rx_dat
 
 /* Datagrams to the group that we never saw: the log overtook us. `overtaken` bounds what
  * a sender can make us believe. */
-static void count_lost(struct sender *s, struct attachment *a, const struct heard *h,
-		       uint32_t gap)
+static void count_lost(struct engine *e, struct sender *s, struct attachment *a,
+		       const struct heard *h, uint32_t gap)
 {
+	const struct member *members = attachment_members(a);
+
 	if (gap > INT32_MAX || !s->overtaken)
 		return;
 	if (gap > s->overtaken)
 		gap = (uint32_t)s->overtaken;
 	s->losing = true;
 	for (uint32_t i = 0; i < a->count; i++)
-		if (a->members[i].generation <= h->generation)
-			member_drop(&a->members[i], DROP_LAGGED, gap);
+		if (members[i].generation <= h->generation)
+			member_drop(e, &members[i], DROP_LAGGED, gap);
 }
 
 /* Ordinals count what the sender sent to an entry: with another one they begin anew. */
@@ -88,14 +92,14 @@ static inline struct heard *hear(struct engine *e, struct sender *s, struct atta
 {
 	const uint32_t entry = shm_log_low(route), ordinal = shm_log_high(route);
 	struct heard *h = likely(s->index < a->heard_count)
-				  ? &a->heard[s->index]
+				  ? &attachment_heard(a)[s->index]
 				  : attachment_heard_slow(e, a, s);
 
 	if (unlikely(!h))
 		return NULL;
 	if (unlikely(ordinal != h->ordinal + 1) && h->serial == s->serial &&
 	    h->entry == entry)
-		count_lost(s, a, h, ordinal - h->ordinal - 1);
+		count_lost(e, s, a, h, ordinal - h->ordinal - 1);
 	h->generation = generation;
 	h->ordinal = ordinal;
 	h->serial = s->serial;
@@ -103,27 +107,30 @@ static inline struct heard *hear(struct engine *e, struct sender *s, struct atta
 	return h;
 }
 
-void rx_tell(struct engine_qp *qp, const struct attachment *a, enum drop_reason reason)
+void rx_tell(struct engine_qp *qp, struct attachment *a, enum drop_reason reason)
 {
+	const struct member *members;
+
 	if (!a) {
 		if (reason != DROP_NONE)
 			count_add(&qp->counters->drops[reason], 1);
 		return;
 	}
+	members = attachment_members(a);
 	for (uint32_t i = 0; i < a->count; i++) {
-		struct member *m = &a->members[i];
+		const struct member *m = &members[i];
 
 		if (m->qp != qp)
 			continue;
 		if (reason == DROP_NONE)
-			count_add(&m->counters->delivered, 1);
+			count_add(&qp->engine->counters->delivered[m->counters], 1);
 		else
-			member_drop(m, reason, 1);
+			member_drop(qp->engine, m, reason, 1);
 	}
 }
 
 static inline bool deliver_to_member(struct engine *e, struct attachment *a,
-				     struct member *m, const struct rx_datagram *d)
+				     const struct member *m, const struct rx_datagram *d)
 {
 	enum drop_reason reason;
 
@@ -133,9 +140,9 @@ static inline bool deliver_to_member(struct engine *e, struct attachment *a,
 	}
 	reason = deliver(m->qp, d);
 	if (likely(reason == DROP_NONE))
-		count_add(&m->counters->delivered, 1);
+		count_add(&e->counters->delivered[m->counters], 1);
 	else
-		member_drop(m, reason, 1);
+		member_drop(e, m, reason, 1);
 	return reason == DROP_NONE;
 }
 
@@ -143,10 +150,11 @@ static inline bool deliver_to_member(struct engine *e, struct attachment *a,
 static inline bool deliver_to_all(struct engine *e, struct attachment *a,
 				  const struct rx_datagram *d, uint32_t dst_qpn)
 {
+	const struct member *members = attachment_members(a);
 	bool taken = false;
 
 	for (uint32_t i = 0; i < a->count; i++) {
-		struct member *m = &a->members[i];
+		const struct member *m = &members[i];
 
 		if (unlikely(d->generation < m->generation))
 			continue; /* sent before it attached */
@@ -173,12 +181,13 @@ static inline bool rx_multicast(struct engine *e, struct sender *s, struct rx_da
 	if (unlikely(shm_log_low(route) >= SHM_GROUPS_MAX))
 		return true;
 	d->generation = read_word(&d->slot->generation);
-	a = e->rx.attachments[shm_log_low(route)];
+	a = attachment_at(e, shm_log_low(route));
 	if (unlikely(!a))
 		a = alias_find(e, shm_log_low(route), d->generation);
 	if (!a)
 		return true; /* not for us */
-	key.dst = a->serial;
+	cpu_prefetch_write(&e->counters->delivered[a->first.counters]);
+	key.dst = (uintptr_t)a;
 	key.mgid = a->mgid;
 	sound = read_header(e, s, d, shape, &key);
 	if (unlikely(!rx_still_there(d)))
@@ -187,7 +196,7 @@ static inline bool rx_multicast(struct engine *e, struct sender *s, struct rx_da
 	if (unlikely(!sound))
 		engine_drop(e, DROP_BAD_HEADER, 1);
 	else if (deliver_to_all(e, a, d, shm_log_low(numbers)) && h)
-		run_begin(e, s, a->members, h, d,
+		run_begin(e, s, attachment_members(a), h, d,
 			  &(struct run_words){ route, numbers, key.gids, shape });
 	return true;
 }

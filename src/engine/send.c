@@ -255,7 +255,8 @@ static inline void describe(struct tx_datagram *d, const struct engine_qp *qp,
 	d->keys = shm_log_pair(qkey, wr->imm_data);
 	d->gids = ah->gids | (uint64_t)to->dst_end << 32;
 	d->shape = d->length | (uint64_t)qp_pkey(qp) << SHM_LOG_PKEY_SHIFT |
-		   flags << SHM_LOG_FLAGS_SHIFT | ah->hops << SHM_LOG_HOPS_SHIFT;
+		   flags << SHM_LOG_FLAGS_SHIFT |
+		   (uint64_t)ah->hops << SHM_LOG_HOPS_SHIFT;
 }
 
 static inline void sent(struct engine_qp *qp, const struct ibv_send_wr *wr,
@@ -356,7 +357,7 @@ int send_execute(struct engine_qp *qp, const struct ibv_send_wr *wr)
 /* -- the common request -------------------------------------------------------------- */
 
 /* A handle to a group that is as it was when last looked up, through a port that is up. */
-static inline bool is_plain_group(const struct engine *e, const struct engine_ah *ah)
+static inline bool is_plain_group(const struct engine *e, struct engine_ah *ah)
 {
 	return ah->multicast && ah->entry != SHM_NONE && ah->members && !ah->incomplete &&
 	       ah_is_true(e, ah) && check_port(e, ah) == DROP_NONE;
@@ -434,6 +435,15 @@ static inline int post_one(struct engine_qp *qp, const struct ibv_send_wr *wr)
 	return r;
 }
 
+/* The handle, and the engine's part where it lies behind it (engine_ah_init). */
+static inline void foresee(const struct ibv_send_wr *wr)
+{
+	const char *ah = (const char *)wr->wr.ud.ah;
+
+	__builtin_prefetch(ah);
+	__builtin_prefetch(ah + 64, 1);
+}
+
 /* While faults are made: none goes the plain way. */
 static __attribute__((noinline)) int post_list_faulty(struct engine_qp *qp,
 						      struct ibv_send_wr *wr,
@@ -460,6 +470,8 @@ static inline int post_list(struct engine_qp *qp, struct ibv_send_wr *wr,
 	int r = 0;
 
 	for (; wr; wr = wr->next) {
+		if (wr->next)
+			foresee(wr->next);
 		r = post_one(qp, wr);
 		if (unlikely(r)) {
 			*bad_wr = wr;
@@ -476,6 +488,8 @@ int engine_qp_post_send(struct engine_qp *qp, struct ibv_send_wr *wr,
 	bool held = helper_hold(e);
 	int r;
 
+	if (likely(wr))
+		foresee(wr);
 	lock_take(&e->tx_lock);
 	if (faults_stir(e))
 		r = post_list_faulty(qp, wr, bad_wr);

@@ -25,9 +25,8 @@
 int senders_init(struct engine *e)
 {
 	e->rx.senders = calloc(SHM_SLOTS_MAX, sizeof(*e->rx.senders));
-	e->rx.attachments = calloc(SHM_GROUPS_MAX, sizeof(*e->rx.attachments));
 	e->rx.aliases = calloc(SHM_GROUPS_MAX, sizeof(*e->rx.aliases));
-	if (!e->rx.senders || !e->rx.attachments || !e->rx.aliases)
+	if (!e->rx.senders || !e->rx.aliases || attachments_init(e) < 0)
 		return -ENOMEM;
 	return hash_init(&e->rx.named);
 }
@@ -52,7 +51,7 @@ void senders_fini(struct engine *e)
 		sender_free(s);
 	}
 	free(e->rx.senders);
-	free(e->rx.attachments);
+	attachments_unmap(e);
 	free(e->rx.aliases);
 	hash_fini(&e->rx.named);
 }
@@ -66,6 +65,15 @@ bool sender_has_news(const struct sender *s)
 	if (sequence <= 2 * p)
 		return sequence == 2 * p;
 	return atomic_load_explicit(&s->log->h.head, memory_order_acquire) > p;
+}
+
+/* A silent log that nobody rang for. Our own is full of what is for others alone. */
+static bool is_overlooked(const struct engine *e, const struct sender *s)
+{
+	if (s->own &&
+	    atomic_load_explicit(&e->for_us, memory_order_relaxed) <= s->position)
+		return false;
+	return sender_has_news(s);
 }
 
 static void activate(struct engine *e, struct sender *s)
@@ -239,7 +247,7 @@ void senders_visit_silent(struct engine *e)
 
 		rx->silent_next = (rx->silent_next + 1) % SHM_SLOTS_MAX;
 		if (s && !s->active) {
-			if (sender_has_news(s))
+			if (is_overlooked(e, s))
 				activate(e, s);
 			return;
 		}
@@ -254,7 +262,7 @@ static bool visit_all(struct engine *e, bool active)
 		struct sender *s = e->rx.senders[i];
 
 		if (!s || retire_if_dead(e, s) || (s->active && !active) ||
-		    !sender_has_news(s))
+		    !is_overlooked(e, s))
 			continue;
 		activate(e, s);
 		found = true;

@@ -157,6 +157,8 @@ static inline void ring_one(struct engine *e, struct receiver *r)
 		r->first = tx->first;
 	}
 	r->last_for = tx->head;
+	if (unlikely(r->doorbell == e->doorbell))
+		atomic_store_explicit(&e->for_us, tx->head, memory_order_relaxed);
 	if (unlikely(!(atomic_load_explicit(r->word, memory_order_relaxed) & r->bit)))
 		shm_doorbell_ring(r->doorbell, e->slot);
 }

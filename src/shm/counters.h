@@ -17,12 +17,11 @@
 
 #define SHM_COUNTERS_MAGIC 0x544e434243u /* "VCCNT" */
 
-/* A member: one queue pair attached to one group. 64 bytes. */
+/* A member: one queue pair attached to one group. With `delivered` 64 bytes. */
 struct shm_member_counters {
-	_Atomic uint64_t delivered;
 	_Atomic uint32_t drops[14]; /* the first reasons of drop_reasons.def; saturating */
 };
-static_assert(sizeof(struct shm_member_counters) == 64, "shm layout");
+static_assert(sizeof(struct shm_member_counters) == 56, "shm layout");
 
 struct shm_qp_counters {
 	_Atomic uint64_t sent; /* datagrams that left post_send for the fabric */
@@ -53,6 +52,9 @@ struct shm_counters {
 	uint8_t pad[4096 - 64 - 256 - 32 * SHM_FAULTS_MAX];
 	struct shm_qp_counters qps[SHM_QP_COUNTERS];
 	struct shm_member_counters members[SHM_MEMBER_COUNTERS];
+	/* of each member; close together, for there may be many, and each is written now and
+	 * then */
+	_Atomic uint64_t delivered[SHM_MEMBER_COUNTERS];
 };
 static_assert(offsetof(struct shm_counters, qps) == 4096, "shm layout");
 

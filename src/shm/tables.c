@@ -6,6 +6,8 @@
  * T1/T2  member word, then generation with release | generation with acquire, then words
  * T3     an entry's generation is raised, with a release fence behind it, before its MGID
  *        changes | generation before and after reading the MGID, acquire fence between
+ * T7     an entry's generation, then the youngest  | the youngest with acquire, then
+ *        of all with release                       | the entry's: it stays as long
  * T6     `naming` odd, release fence, the name, `since`, then even with release | even
  *        with acquire, the same, acquire fence, the same `naming`
  * T4     chain generation odd, change, even        | a look that found nothing is
@@ -314,9 +316,10 @@ static void group_free(struct shm_tables *t, uint32_t entry)
 
 static uint64_t group_next_generation(struct shm_tables *t, struct shm_group *g)
 {
-	uint64_t next = ++t->h.generation;
+	uint64_t next = atomic_load_explicit(&t->h.generation, memory_order_relaxed) + 1;
 
 	atomic_store_explicit(&g->generation, next, memory_order_release);
+	atomic_store_explicit(&t->h.generation, next, memory_order_release); /* T7 */
 	return next;
 }
 
@@ -338,7 +341,10 @@ static void group_name(struct shm_tables *t, struct shm_group *g,
 		atomic_store_explicit(&g->members[w], value, memory_order_relaxed);
 	}
 	atomic_store_explicit(&g->linked, 1, memory_order_release);
-	atomic_store_explicit(&g->since, t->h.generation + 1, memory_order_relaxed);
+	atomic_store_explicit(
+		&g->since,
+		atomic_load_explicit(&t->h.generation, memory_order_relaxed) + 1,
+		memory_order_relaxed);
 	group_next_generation(t, g);                                    /* T2 */
 	atomic_fetch_add_explicit(&g->naming, 1, memory_order_release); /* T6 */
 }

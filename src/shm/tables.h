@@ -13,7 +13,8 @@
  *     stores the member word (T1), then the next generation with release (T2). A sender
  *     loads the generation with acquire (pairs with T2), then copies the member words,
  *     and stamps every datagram with the generation it loaded. It keeps the copy until
- *     the generation differs from its own.
+ *     the generation differs from its own. While the youngest of all, which is stored
+ *     last (T7), stays as it was, no entry's differs, and none need be looked at.
  *   - A receiver remembers the generation that its attach returned and takes only
  *     datagrams stamped with that one or a later one. So a send that begins after the
  *     attach returned reaches it, one stamped before does not, and a stale member copy,
@@ -43,7 +44,7 @@
 #include "shm/limits.h"
 
 #define SHM_TABLES_MAGIC   0x31424154424356ull /* "VCBTAB1" */
-#define SHM_LAYOUT_VERSION 3u
+#define SHM_LAYOUT_VERSION 4u
 
 #define SHM_NONE UINT32_MAX /* no entry, no port, no slot */
 
@@ -171,9 +172,10 @@ struct shm_tables_header {
 					      * stays the same */
 	uint32_t groups_free_last;           /* writer's: the last free entry + 1 */
 	uint32_t groups_free_count;          /* writer's */
-	uint64_t generation;     /* writer's: the youngest of all group entries */
-	_Atomic uint32_t faults; /* 0: there is no rule (shm/faults.h) */
-	uint32_t faults_last;    /* writer's: what it was last, but for 0 */
+	_Atomic uint64_t generation; /* the youngest of all group entries; grows after
+				      * that of the entry */
+	_Atomic uint32_t faults;     /* 0: there is no rule (shm/faults.h) */
+	uint32_t faults_last;        /* writer's: what it was last, but for 0 */
 };
 static_assert(sizeof(struct shm_tables_header) <= 4096, "shm layout");
 

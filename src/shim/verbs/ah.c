@@ -28,6 +28,11 @@ static int check_attr(const struct ibv_context *context, const struct ibv_ah_att
 	return port_gid(port, attr->grh.sgid_index, &gid) ? 0 : -EINVAL;
 }
 
+size_t ah_bytes(void)
+{
+	return sizeof(struct verbs_ah) + engine_ah_bytes();
+}
+
 VC_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
 	struct device_context *c = context_of(pd->context);
@@ -39,13 +44,14 @@ VC_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *at
 	r = check_attr(pd->context, attr);
 	if (r < 0)
 		return null_errno(r);
-	ah = calloc(1, sizeof(*ah));
+	ah = pool_alloc(&c->process->ahs);
 	if (!ah)
 		return null_errno(-ENOMEM);
-	r = engine_ah_create(c->process->engine, pd->handle,
-			     port_index(c, attr->port_num), attr, &ah->ah.engine);
+	*ah = (struct verbs_ah){ .ah.engine = (struct engine_ah *)(ah + 1) };
+	r = engine_ah_init(c->process->engine, pd->handle, port_index(c, attr->port_num),
+			   attr, ah->ah.engine);
 	if (r < 0) {
-		free(ah);
+		pool_free(&c->process->ahs, ah);
 		return null_errno(r);
 	}
 	ah->process = process_ref(c->process);
@@ -57,11 +63,13 @@ VC_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *at
 VC_EXPORT int ibv_destroy_ah(struct ibv_ah *ibv)
 {
 	struct verbs_ah *ah = ah_of(ibv);
+	struct process *p = ah->process;
 
-	if (!process_forked(ah->process))
-		engine_ah_destroy(ah->ah.engine);
-	process_put(ah->process);
-	free(ah);
+	if (!process_forked(p)) {
+		engine_ah_fini(ah->ah.engine);
+		pool_free(&p->ahs, ah);
+	}
+	process_put(p);
 	return 0;
 }
 

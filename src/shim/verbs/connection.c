@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "context.h"
 #include "device.h"
+#include "ah.h"
 #include "process_priv.h"
 
 /* The one thing this library ever says unasked: nothing else could tell the user. */
@@ -129,6 +130,7 @@ int process_create(struct process **ret)
 	list_init(&p->contexts);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_mutex_init(&p->devices_lock, NULL);
+	pool_init(&p->ahs, ah_bytes());
 	r = say_hello(p, &w);
 	if (r < 0)
 		goto destroy;
@@ -175,6 +177,7 @@ void process_destroy(struct process *p)
 		uapi_connection_close(p->connection);
 		descriptor_close(&p->events);
 	}
+	pool_fini(&p->ahs);
 	pthread_mutex_destroy(&p->devices_lock);
 	pthread_mutex_destroy(&p->lock);
 	free(p);

@@ -17,6 +17,7 @@
 
 #include "base/descriptor.h"
 #include "base/list.h"
+#include "base/pool.h"
 #include "engine/engine.h"
 #include "uapi/client/client.h"
 #include "process.h"
@@ -45,6 +46,7 @@ struct process {
 	struct shm_doorbell *doorbell;
 	struct shm_counters *counters;
 	struct engine *engine;
+	struct pool ahs; /* struct verbs_ah */
 
 	pthread_mutex_t devices_lock; /* guards down to devices_seen */
 	struct device_list *devices;  /* device.c; null: none */

@@ -290,7 +290,7 @@ static inline void world_detach(struct world_qp *q, unsigned int group, bool las
 
 static inline uint64_t world_delivered(const struct world_qp *q)
 {
-	return atomic_load(&q->process->counters->members[q->member].delivered);
+	return atomic_load(&q->process->counters->delivered[q->member]);
 }
 
 static inline uint32_t world_dropped(const struct world_qp *q, enum drop_reason reason)
