@@ -57,6 +57,7 @@ struct admin_shape {
 	enum admin_shape_kind kind;
 	unsigned int count, hosts; /* nodes; switches, and hosts on each; ports */
 	const char *file;
+	const char *partitions; /* a file; null: one partition, with everybody */
 	bool no_sm;
 };
 
@@ -69,10 +70,11 @@ int admin_shape_ring(struct admin_shape *s, const char *value, char *error);
 int admin_shape_fat_tree(struct admin_shape *s, const char *value, char *error);
 int admin_shape_file(struct admin_shape *s, const char *value, char *error);
 int admin_shape_none(struct admin_shape *s, char *error);
+int admin_shape_partitions(struct admin_shape *s, const char *value, char *error);
 
 /* The shape as options, for people and for verbcastd's command line: pointers into
  * `room`, a null behind. Returns their number. */
-#define ADMIN_SHAPE_WORDS 4
+#define ADMIN_SHAPE_WORDS 6
 struct admin_shape_text {
 	char value[32];
 	const char *words[ADMIN_SHAPE_WORDS];

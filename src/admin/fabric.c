@@ -23,6 +23,11 @@ static int set_file(const char *value, char *error)
 	return admin_shape_file(&admin_parsed.shape, value, error);
 }
 
+static int set_partitions(const char *value, char *error)
+{
+	return admin_shape_partitions(&admin_parsed.shape, value, error);
+}
+
 const struct option_spec admin_no_options[] = { { .name = NULL } };
 
 const struct option_spec admin_json_options[] = {
@@ -39,6 +44,8 @@ const struct option_spec admin_up_options[] = {
 	  set_fat_tree },
 	{ "topology", OPTION_CALL, "FILE", "what ibnetdiscover has written", NULL,
 	  set_file },
+	{ "partitions", OPTION_CALL, "FILE", "with these, as OpenSM's partitions.conf",
+	  NULL, set_partitions },
 	{ "no-sm", OPTION_FLAG, NULL, "without subnet manager: bring one of your own",
 	  &admin_parsed.shape.no_sm, NULL },
 	{ .name = NULL },

@@ -81,6 +81,14 @@ int admin_shape_none(struct admin_shape *s, char *error)
 	return choose(s, ADMIN_SHAPE_NONE, error);
 }
 
+int admin_shape_partitions(struct admin_shape *s, const char *value, char *error)
+{
+	if (!*value)
+		return admin_wrong(error, "--partitions: which file?");
+	s->partitions = value;
+	return 0;
+}
+
 int admin_shape_words(const struct admin_shape *s, struct admin_shape_text *ret)
 {
 	static const char *const names[] = {
@@ -98,6 +106,10 @@ int admin_shape_words(const struct admin_shape *s, struct admin_shape_text *ret)
 		ret->words[n++] = s->file;
 	else if (s->kind != ADMIN_SHAPE_DEFAULT && s->kind != ADMIN_SHAPE_NONE)
 		ret->words[n++] = ret->value;
+	if (s->partitions) {
+		ret->words[n++] = "--partitions";
+		ret->words[n++] = s->partitions;
+	}
 	if (s->no_sm)
 		ret->words[n++] = "--no-sm";
 	ret->words[n] = NULL;
@@ -126,7 +138,8 @@ static bool is_single(const struct admin_shape *s)
 
 bool admin_shape_equal(const struct admin_shape *a, const struct admin_shape *b)
 {
-	if (a->no_sm != b->no_sm)
+	if (a->no_sm != b->no_sm || !a->partitions != !b->partitions ||
+	    (a->partitions && strcmp(a->partitions, b->partitions) != 0))
 		return false;
 	if (is_single(a) || is_single(b))
 		return is_single(a) && is_single(b);

@@ -11,7 +11,8 @@ const struct admin_verb admin_verbs[] = {
 	{ "nodes", NULL, "", "Name the nodes", admin_no_options, ADMIN_NODES,
 	  admin_operands_none },
 	{ "fabric", "up",
-	  "[--nodes N | --ring S[:H] | --fat-tree K | --topology FILE] [--no-sm]",
+	  "[--nodes N | --ring S[:H] | --fat-tree K | --topology FILE] "
+	  "[--partitions FILE] [--no-sm]",
 	  "Start a site with this fabric, and keep it until verbcast stop",
 	  admin_up_options, ADMIN_FABRIC_UP, admin_operands_none },
 	{ "fabric", "show", "[--json]",

@@ -57,13 +57,20 @@ static int listen_to(struct manager *m, bool on)
 static int run(struct manager *m)
 {
 	const struct managers_config *c = &m->all->config;
-	const struct sa_server_config sa = { .timers = c->timers, .random = c->random };
+	const struct sa_server_config sa = {
+		.timers = c->timers,
+		.random = c->random,
+		.partitions = c->partitions,
+		.partition_count = c->partition_count,
+	};
 	struct sm_config sm = {
 		.timers = c->timers,
 		.random = c->random,
 		.port = &sm_ops,
 		.port_arg = m,
 		.priority = m->priority,
+		.partitions = c->partitions,
+		.partition_count = c->partition_count,
 		.client = &sa_server_sm_ops,
 	};
 	struct fabric_port_info info;

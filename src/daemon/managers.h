@@ -22,6 +22,9 @@ struct managers_config {
 	struct random *random;
 	struct fabric *net;
 	struct path_fabric *path;
+	/* As sm_config's; they live as long as the managers. */
+	const struct sm_partition *partitions;
+	unsigned int partition_count;
 };
 
 #define MANAGERS_MAX 8u

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/options.h"
+#include "fabric/sm/partitions.h"
 #include "shm/limits.h"
 #include "site/paths.h"
 
@@ -157,6 +158,11 @@ static int set_topology(const char *value, char error[OPTIONS_ERROR_MAX])
 	return admin_shape_file(&parsed.shape, value, error);
 }
 
+static int set_partitions(const char *value, char error[OPTIONS_ERROR_MAX])
+{
+	return admin_shape_partitions(&parsed.shape, value, error);
+}
+
 static const struct option_spec specs[] = {
 	{ "site", OPTION_STRING, "NAME", "serve this site (default: default)",
 	  &parsed.site, NULL },
@@ -181,6 +187,9 @@ static const struct option_spec specs[] = {
 	  set_fat_tree },
 	{ "topology", OPTION_CALL, "FILE", "of what ibnetdiscover has written", NULL,
 	  set_topology },
+	{ "partitions", OPTION_CALL, "FILE",
+	  "with these partitions, as OpenSM's partitions.conf has them", NULL,
+	  set_partitions },
 	{ "no-sm", OPTION_FLAG, NULL, "without a subnet manager", &parsed.shape.no_sm,
 	  NULL },
 	{ "no-fabric", OPTION_FLAG, NULL, "no fabric at all, and no vib0", &no_fabric,
@@ -254,24 +263,27 @@ static int check_ready_fd(char *error)
 }
 
 /* While the starter's working directory is ours. */
-static int read_topology(char *error)
+static int read_file(const char *option, const char *name, size_t most, char **ret,
+		     size_t *ret_bytes, char *error)
 {
-	FILE *in = fopen(parsed.shape.file, "re");
+	FILE *in;
 	struct stat st;
 
-	if (!in || fstat(fileno(in), &st) < 0 || st.st_size > TOPOLOGY_BYTES_MAX)
+	errno = 0;
+	in = fopen(name, "re");
+	if (!in || fstat(fileno(in), &st) < 0 || (size_t)st.st_size > most)
 		goto fail;
-	parsed.topology = malloc((size_t)st.st_size + 1);
-	if (!parsed.topology)
+	*ret = malloc((size_t)st.st_size + 1);
+	if (!*ret)
 		goto fail;
-	parsed.topology_bytes = fread(parsed.topology, 1, (size_t)st.st_size, in);
+	*ret_bytes = fread(*ret, 1, (size_t)st.st_size, in);
 	if (ferror(in))
 		goto fail;
 	fclose(in);
 	return 0;
 
 fail:
-	snprintf(error, OPTIONS_ERROR_MAX, "--topology: %.150s: %s", parsed.shape.file,
+	snprintf(error, OPTIONS_ERROR_MAX, "--%s: %.150s: %s", option, name,
 		 errno ? strerror(errno) : "it is too large");
 	if (in)
 		fclose(in);
@@ -282,8 +294,14 @@ static int check_shape(char *error)
 {
 	if (no_fabric && admin_shape_none(&parsed.shape, error) < 0)
 		return -EINVAL;
-	errno = 0;
-	return parsed.shape.kind == ADMIN_SHAPE_FILE ? read_topology(error) : 0;
+	if (parsed.shape.kind == ADMIN_SHAPE_FILE &&
+	    read_file("topology", parsed.shape.file, TOPOLOGY_BYTES_MAX, &parsed.topology,
+		      &parsed.topology_bytes, error) < 0)
+		return -EINVAL;
+	if (!parsed.shape.partitions)
+		return 0;
+	return read_file("partitions", parsed.shape.partitions, SM_PARTITIONS_BYTES_MAX,
+			 &parsed.partitions, &parsed.partitions_bytes, error);
 }
 
 static int check(char *error)

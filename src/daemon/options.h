@@ -28,6 +28,8 @@ struct daemon_options {
 	struct admin_shape shape; /* of the fabric */
 	char *topology;           /* the text of its file, if it is one; for good */
 	size_t topology_bytes;
+	char *partitions; /* likewise */
+	size_t partitions_bytes;
 	unsigned int linger_s;
 	int ready_fd; /* -1: none */
 	gid_t gid;    /* (gid_t)-1: nobody but our user and root */

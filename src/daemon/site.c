@@ -314,6 +314,8 @@ static int create_fabric(struct site *s)
 		.shape = &s->options->shape,
 		.topology = s->options->topology,
 		.topology_bytes = s->options->topology_bytes,
+		.partitions = s->options->partitions,
+		.partitions_bytes = s->options->partitions_bytes,
 		.only_name = NODES_FIRST_NAME,
 		.guid_seed = guid_seed(s),
 		.follow = recompile,

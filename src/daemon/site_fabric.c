@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "fabric/sm/partitions.h"
 
 struct site_fabric {
 	struct site_fabric_config config;
@@ -13,8 +14,9 @@ struct site_fabric {
 	struct path_fabric *path;
 	struct fabric_port **hosts;
 	unsigned int host_count;
-	struct managers *managers; /* null: no SM of ours */
-	char sm_node[64];          /* of the first */
+	struct sm_partitions *partitions; /* null: none were given */
+	struct managers *managers;        /* null: no SM of ours */
+	char sm_node[64];                 /* of the first */
 };
 
 /* -- topology ------------------------------------------------------------------------ */
@@ -123,17 +125,56 @@ bool site_fabric_sm_nth(const struct site_fabric *f, unsigned int n,
 	return f->managers && managers_nth(f->managers, n, ret);
 }
 
+static uint64_t guid_of(void *arg, const char *name)
+{
+	const struct site_fabric *f = arg;
+	struct fabric_port *port = fabric_find_port(f->net, name, 0);
+	struct fabric_port_info info;
+
+	if (!port && f->config.shape->kind == ADMIN_SHAPE_DEFAULT &&
+	    !strcmp(name, f->config.only_name))
+		port = fabric_hca_port(f->net, 0);
+	if (!port)
+		return 0;
+	fabric_port_info(port, &info);
+	return info.port_guid;
+}
+
+static int read_partitions(struct site_fabric *f)
+{
+	const struct site_fabric_config *c = &f->config;
+	char error[256] = "";
+	int r;
+
+	if (!c->partitions)
+		return 0;
+	r = sm_partitions_parse(c->partitions, c->partitions_bytes, guid_of, f,
+				&f->partitions, error, sizeof(error));
+	if (r < 0)
+		log_error("%s: %s", c->shape->partitions, *error ? error : strerror(-r));
+	return r;
+}
+
 /* The first one is behind the first switch. */
 static int create_managers(struct site_fabric *f)
 {
-	const struct managers_config config = {
+	struct managers_config config = {
 		.timers = f->config.timers,
 		.random = f->config.random,
 		.net = f->net,
 		.path = f->path,
 	};
 	struct fabric_port_info info;
-	int r = managers_create(&config, &f->managers);
+	int r = read_partitions(f);
+
+	if (r < 0)
+		return r;
+	/* An empty file is as none. */
+	if (f->partitions && f->partitions->count) {
+		config.partitions = f->partitions->list;
+		config.partition_count = f->partitions->count;
+	}
+	r = managers_create(&config, &f->managers);
 
 	if (r < 0)
 		return r;
@@ -235,6 +276,7 @@ void site_fabric_destroy(struct site_fabric *f)
 	if (!f)
 		return;
 	managers_destroy(f->managers);
+	sm_partitions_destroy(f->partitions);
 	path_fabric_destroy(f->path);
 	f->path = NULL; /* the end of the net changes routes, too */
 	if (f->net)

@@ -23,6 +23,8 @@ struct site_fabric_config {
 	const struct admin_shape *shape;
 	const char *topology; /* the text of the shape's file, if it is one */
 	size_t topology_bytes;
+	const char *partitions; /* the text of the shape's file of them, if there is one */
+	size_t partitions_bytes;
 	const char *only_name; /* of the only adapter of the default shape */
 	uint64_t guid_seed;
 	/* As path_fabric_config's. */

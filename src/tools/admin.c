@@ -140,15 +140,15 @@ int admin_ask(int argc, char **argv)
 /* -- fabric up ---------------------------------------------------------------------- */
 
 /* verbcastd has another working directory. */
-static int find_file(struct admin_shape *shape, char path[PATH_MAX])
+static int find_file(const char **file, char path[PATH_MAX])
 {
-	if (shape->kind != ADMIN_SHAPE_FILE)
+	if (!*file)
 		return 0;
-	if (!realpath(shape->file, path)) {
-		log_error("%s: %s", shape->file, strerror(errno));
+	if (!realpath(*file, path)) {
+		log_error("%s: %s", *file, strerror(errno));
 		return -errno;
 	}
-	shape->file = path;
+	*file = path;
 	return 0;
 }
 
@@ -158,12 +158,13 @@ static int fabric_up(struct admin_shape *shape)
 	const char *options[1 + ADMIN_SHAPE_WORDS + 1] = { "--stay" };
 	char *words[2 + ADMIN_SHAPE_WORDS + 1] = { (char *)"fabric", (char *)"up" };
 	struct admin_shape_text text;
-	char path[PATH_MAX];
+	char path[PATH_MAX], partitions[PATH_MAX];
 	struct site_paths p;
 	struct site_link l;
 	int n, r;
 
-	if (find_file(shape, path) < 0)
+	if (find_file(&shape->file, path) < 0 ||
+	    find_file(&shape->partitions, partitions) < 0)
 		return EXIT_NO_SITE;
 	n = admin_shape_words(shape, &text);
 	for (int i = 0; i < n; i++) {

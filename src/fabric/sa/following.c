@@ -211,7 +211,10 @@ bool sa_inherits(const struct sa_server *s)
 {
 	const struct sa_following *f = &s->following;
 
-	return f->in_step && f->confirmed_ns + SA_LEASE_NS >= f->alive_ns;
+	/* After longer without a master hosts have given up asking: who has wanted to leave
+	 * believes that it has. */
+	return f->in_step && f->confirmed_ns + SA_LEASE_NS >= f->alive_ns &&
+	       f->alive_ns + SA_HEIR_NS >= s->timers->now_ns;
 }
 
 void sa_following_stop(struct sa_server *s)

@@ -364,33 +364,41 @@ void sa_groups_destroy(struct sa_server *s)
 
 /* -- of partitions: spec/sa-sm 1.10 -------------------------------------------------- */
 
-#define BROADCAST_QKEY 0x0b1bu
-#define DEFAULT_MTU    4u
-#define DEFAULT_RATE   3u
-#define LINK_LOCAL     2u
+#define DEFAULT_MTU  4u
+#define DEFAULT_RATE 3u
+#define LINK_LOCAL   2u
 
-/* ff12:401b:PPPP::ffff:ffff */
-static void broadcast_mgid(union ib_gid *mgid, uint16_t pkey)
+/* ff1S:401b:PPPP::ffff:ffff */
+static void broadcast_mgid(uint8_t mgid[16], uint16_t pkey, unsigned int scope)
 {
-	*mgid = (union ib_gid){ .raw = { 0xff, 0x10 | LINK_LOCAL, 0x40, 0x1b,
-					 (uint8_t)(pkey >> 8), (uint8_t)pkey } };
-	memset(mgid->raw + 12, 0xff, 4);
+	memset(mgid, 0, 16);
+	mgid[0] = 0xff;
+	mgid[1] = (uint8_t)(0x10 | scope);
+	mgid[2] = 0x40;
+	mgid[3] = 0x1b;
+	mgid[4] = (uint8_t)(pkey >> 8);
+	mgid[5] = (uint8_t)pkey;
+	memset(mgid + 12, 0xff, 4);
 }
 
-static int partition_group(struct sa_server *s, const struct sm_partition *partition)
+static int partition_group(struct sa_server *s, const struct sm_partition *partition,
+			   const struct sm_partition_group *g)
 {
 	struct sa_mcmember rec = {
-		.qkey = BROADCAST_QKEY,
-		.mtu = partition->mtu ? partition->mtu : DEFAULT_MTU,
-		.rate = partition->rate ? partition->rate : DEFAULT_RATE,
+		.qkey = g->qkey,
+		.mtu = g->mtu ? g->mtu : DEFAULT_MTU,
+		.rate = g->rate ? g->rate : DEFAULT_RATE,
 		.pkey = partition->pkey | IB_PKEY_FULL_MEMBER,
+		.sl = g->sl,
+		.tclass = g->tclass,
+		.flow_label = g->flow_label,
 		.lifetime = SA_LIFE_TIME,
-		.scope = LINK_LOCAL,
+		.scope = g->mgid[1] & 0xf,
 	};
 	struct sa_group *group;
 	int r;
 
-	broadcast_mgid(&rec.mgid, rec.pkey);
+	memcpy(rec.mgid.raw, g->mgid, sizeof(rec.mgid.raw));
 	if (sa_group_by_mgid(s, &rec.mgid))
 		return 0;
 	r = sa_group_create(s, &rec, &group);
@@ -400,6 +408,33 @@ static int partition_group(struct sa_server *s, const struct sm_partition *parti
 	return 0;
 }
 
+static int broadcast_group(struct sa_server *s, const struct sm_partition *partition,
+			   unsigned int scope)
+{
+	struct sm_partition_group g = {
+		.mtu = partition->mtu,
+		.rate = partition->rate,
+		.sl = partition->sl,
+		.qkey = SM_IPOIB_QKEY,
+	};
+
+	broadcast_mgid(g.mgid, partition->pkey | IB_PKEY_FULL_MEMBER, scope);
+	return partition_group(s, partition, &g);
+}
+
+static int partition_groups(struct sa_server *s, const struct sm_partition *partition)
+{
+	uint16_t scopes = partition->scopes ? partition->scopes : 1u << LINK_LOCAL;
+	int r = 0;
+
+	for (unsigned int scope = 0; partition->ipoib && scope < 16 && r == 0; scope++)
+		if (scopes & 1u << scope)
+			r = broadcast_group(s, partition, scope);
+	for (unsigned int i = 0; i < partition->group_count && r == 0; i++)
+		r = partition_group(s, partition, &partition->groups[i]);
+	return r;
+}
+
 int sa_groups_from_partitions(struct sa_server *s, const struct sm_partition *partitions,
 			      unsigned int count)
 {
@@ -407,10 +442,8 @@ int sa_groups_from_partitions(struct sa_server *s, const struct sm_partition *pa
 	int r = 0;
 
 	if (!partitions)
-		return partition_group(s, &all);
-	for (unsigned int i = 0; i < count && r == 0; i++) {
-		if (partitions[i].ipoib)
-			r = partition_group(s, &partitions[i]);
-	}
+		return partition_groups(s, &all);
+	for (unsigned int i = 0; i < count && r == 0; i++)
+		r = partition_groups(s, &partitions[i]);
 	return r;
 }

@@ -14,7 +14,8 @@
  * The answer to a Set or Delete waits until every follower has what it has changed. So
  * what a client was told outlives the master. A follower of which nothing is heard for
  * SA_LEASE_NS is given up, and one that was not confirmed to be in step for that long while
- * its master lived does not take what it has for the database.
+ * its master lived, or that becomes master more than SA_HEIR_NS later, does not take what
+ * it has for the database.
  */
 #ifndef FABRIC_SA_REPLICA_PRIV_H
 #define FABRIC_SA_REPLICA_PRIV_H
@@ -33,6 +34,7 @@ struct sa_group;
 #define SA_FOLLOWERS_MAX 8u
 #define SA_JOURNAL_MAX   (4u << 20) /* bytes; who is farther behind gets all anew */
 #define SA_LEASE_NS      (1000 * TIMER_MS)
+#define SA_HEIR_NS       (3000 * TIMER_MS) /* since the master was last alive */
 
 enum sa_peer_attribute {
 	SA_PEER_FOLLOW = 0x10,

@@ -4,8 +4,6 @@
  * keeps its place, since clients name it by its index; a new one takes the first that is
  * free. Every port is in the default partition (spec/sa-sm 1.1: GMPs go there), as a
  * limited member if no partition says otherwise; the SM's port as a full one.
- *
- * Switches are not told to check P_Keys: adapters do.
  */
 #include "fabric/sm/sm_priv.h"
 
@@ -36,18 +34,35 @@ static void want(struct table *t, uint16_t base, bool full)
 		t->keys[t->count++] = key;
 }
 
+static bool is_member(const struct sm *sm, const struct subnet_port *port,
+		      const struct sm_partition_member *m)
+{
+	uint8_t type = port->node->info.node_type;
+
+	switch (m->kind) {
+	case SM_MEMBER_ADAPTERS:
+		return type == SMP_NODE_CA;
+	case SM_MEMBER_SWITCHES:
+		return type == SMP_NODE_SWITCH;
+	case SM_MEMBER_ROUTERS:
+		return type == SMP_NODE_ROUTER;
+	case SM_MEMBER_SELF:
+		return port == sm->own;
+	case SM_MEMBER_PORT:
+		break;
+	}
+	return !m->port_guid || m->port_guid == subnet_port_guid(port);
+}
+
 static void wanted(const struct sm *sm, const struct subnet_port *port, struct table *t)
 {
-	uint64_t guid = subnet_port_guid(port);
-
 	t->count = 0;
 	want(t, DEFAULT_BASE, port == sm->own || !sm->config.partitions);
 	for (unsigned int i = 0; i < sm->config.partition_count; i++) {
 		const struct sm_partition *part = &sm->config.partitions[i];
 
 		for (unsigned int k = 0; k < part->member_count; k++)
-			if (!part->members[k].port_guid ||
-			    part->members[k].port_guid == guid)
+			if (is_member(sm, port, &part->members[k]))
 				want(t, part->pkey & 0x7fff, part->members[k].full);
 	}
 }

@@ -36,6 +36,19 @@ static void want_link(const struct subnet_port *port, struct smp_port_info *want
 	want->local_phy_errors = want->overrun_errors = PHY_ERRORS;
 }
 
+#define RAW_FILTERS  0x3u
+#define CHECKS_PKEYS 0xcu /* in and out */
+
+static void want_checks(const struct sm *sm, const struct subnet_port *port,
+			struct smp_port_info *want)
+{
+	if (!sm_is_switch(port->node) || port->num == 0)
+		return;
+	want->enforcement = port->info.enforcement & RAW_FILTERS;
+	if (sm_is_enforced(sm, port))
+		want->enforcement |= CHECKS_PKEYS;
+}
+
 static void want_end(const struct sm *sm, const struct subnet_port *port,
 		     struct smp_port_info *want)
 {
@@ -58,6 +71,7 @@ static bool agrees(const struct subnet_port *port, const struct smp_port_info *w
 	       have->operational_vls == want->operational_vls &&
 	       have->local_phy_errors == want->local_phy_errors &&
 	       have->overrun_errors == want->overrun_errors &&
+	       have->enforcement == want->enforcement &&
 	       (port != sm_end_of((struct subnet_port *)port) ||
 		sm_port_of(port)->lid_there == want->lid);
 }
@@ -150,6 +164,7 @@ static bool arm(struct sm *sm, struct subnet_port *port)
 	bool is_end = port == sm_end_of(port);
 
 	want_link(port, &want);
+	want_checks(sm, port, &want);
 	if (is_end)
 		want_end(sm, port, &want);
 	want.state = port->info.state == SMP_PORT_INIT ? SMP_PORT_ARMED : SMP_PORT_NOP;

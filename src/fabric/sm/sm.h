@@ -53,18 +53,37 @@ struct sm_config {
 	void *client_arg;
 };
 
+enum sm_member_kind {
+	SM_MEMBER_PORT, /* by its GUID; 0: all */
+	SM_MEMBER_ADAPTERS,
+	SM_MEMBER_SWITCHES, /* their port 0 */
+	SM_MEMBER_ROUTERS,
+	SM_MEMBER_SELF, /* the SM's port */
+};
 struct sm_partition_member {
-	uint64_t port_guid; /* 0: all */
+	uint64_t port_guid;
 	bool full;
+	enum sm_member_kind kind;
+};
+/* Another group that is there without members; 0 is as sm_partition's. */
+struct sm_partition_group {
+	uint8_t mgid[16];
+	uint8_t mtu, rate, sl, tclass;
+	uint32_t qkey, flow_label;
 };
 struct sm_partition {
 	char name[32];
 	uint16_t pkey;     /* base */
-	bool ipoib;        /* has a broadcast group */
-	uint8_t mtu, rate; /* of that group; enums, 0: 2048 (4), 10 Gb/s (3) */
+	bool ipoib;        /* has a broadcast group of each scope */
+	uint8_t mtu, rate; /* of these groups; enums, 0: 2048 (4), 10 Gb/s (3) */
+	uint8_t sl;
+	uint16_t scopes; /* bits; 0: link-local alone */
 	const struct sm_partition_member *members;
 	unsigned int member_count;
+	const struct sm_partition_group *groups;
+	unsigned int group_count;
 };
+#define SM_IPOIB_QKEY 0x0b1bu /* of groups of IP, by default */
 
 /* What the SM tells the SA. */
 struct sm_client_ops {

@@ -11,6 +11,8 @@
  *   commit.c     phase: make what was found the subnet, tell what is gone
  *   lids.c       phase: a LID for every port
  *   pkeys.c      phase: P_Key tables
+ *   enforcement.c  phase: and those of switches' ports
+ *   partitions.c partitions from a file
  *   graph.c      the switches as a graph
  *   routes.c     phase: up/down routes to every LID
  *   tables.c     phases: write LFTs and SwitchInfo
@@ -160,9 +162,10 @@ struct sm_phase {
 	void (*end)(struct sm *sm); /* may end the sweep: sm_sweep_stop */
 };
 extern const struct sm_phase sm_phase_renew, sm_phase_discover, sm_phase_elect,
-	sm_phase_commit, sm_phase_lids, sm_phase_address, sm_phase_pkeys, sm_phase_graph,
-	sm_phase_routes, sm_phase_linear, sm_phase_switch_info, sm_phase_mcast,
-	sm_phase_arm, sm_phase_activate, sm_phase_announce;
+	sm_phase_commit, sm_phase_lids, sm_phase_address, sm_phase_pkeys,
+	sm_phase_enforce, sm_phase_graph, sm_phase_routes, sm_phase_linear,
+	sm_phase_switch_info, sm_phase_mcast, sm_phase_arm, sm_phase_activate,
+	sm_phase_announce;
 extern const struct sm_phase sm_phase_light;
 
 struct sm_waiter {
@@ -418,6 +421,8 @@ void sm_lids_fini(struct sm *sm);
 void sm_lids_forget(struct sm *sm);
 /* The client may serve. */
 void sm_serve(struct sm *sm);
+/* The switch's port is to check P_Keys. */
+bool sm_is_enforced(const struct sm *sm, const struct subnet_port *port);
 void sm_graph_free(struct sm *sm);
 void sm_graph_level_by_root(struct sm *sm);
 /* The switch at which the port's LID is delivered, and through which of its ports; null:

@@ -164,6 +164,8 @@ void sm_switch_forget(struct sm_switch *sw)
 	if (sw->lft_known)
 		memset(sw->lft_known, 0, sw->lft_blocks * sizeof(*sw->lft_known));
 	sw->mft_adopted = sw->inherited = false;
+	for (unsigned int i = 1; i <= sw->node->info.num_ports; i++)
+		sm_node_of(sw->node)->ports[i].pkeys_known = false;
 	for (uint32_t i = 0; i < sw->cell_count; i++)
 		if (sw->cells[i])
 			sw->cells[i]->known = false;

@@ -20,10 +20,23 @@
 #define ABORTED_MAX    3u
 
 static const struct sm_phase *const heavy_phases[] = {
-	&sm_phase_renew,  &sm_phase_discover, &sm_phase_elect,       &sm_phase_commit,
-	&sm_phase_lids,   &sm_phase_address,  &sm_phase_pkeys,       &sm_phase_graph,
-	&sm_phase_routes, &sm_phase_linear,   &sm_phase_switch_info, &sm_phase_mcast,
-	&sm_phase_arm,    &sm_phase_activate, &sm_phase_announce,    NULL,
+	&sm_phase_renew,
+	&sm_phase_discover,
+	&sm_phase_elect,
+	&sm_phase_commit,
+	&sm_phase_lids,
+	&sm_phase_address,
+	&sm_phase_pkeys,
+	&sm_phase_enforce,
+	&sm_phase_graph,
+	&sm_phase_routes,
+	&sm_phase_linear,
+	&sm_phase_switch_info,
+	&sm_phase_mcast,
+	&sm_phase_arm,
+	&sm_phase_activate,
+	&sm_phase_announce,
+	NULL,
 };
 #define SETTING_UP 4u /* the first phase that relies on what was found */
 static const struct sm_phase *const light_phases[] = { &sm_phase_light, NULL };

@@ -203,7 +203,7 @@ static void a_port_keeps_the_lid_that_it_has(void **state)
 static void partitions_are_set(void **state)
 {
 	struct world *w = world_create(star(4), 1);
-	struct sm_partition_member all = { 0, true }, some[2];
+	struct sm_partition_member all = { .full = true }, some[2];
 	struct sm_partition partitions[] = {
 		{ .name = "Default", .pkey = 0x7fff, .members = &all, .member_count = 1 },
 		{ .name = "blue", .pkey = 0x0101, .members = some, .member_count = 2 },
@@ -212,8 +212,9 @@ static void partitions_are_set(void **state)
 	struct fabric_port_info info;
 	const struct subnet *s;
 
-	some[0] = (struct sm_partition_member){ world_guid(w, 1), true };
-	some[1] = (struct sm_partition_member){ world_guid(w, 2), false };
+	some[0] = (struct sm_partition_member){ .port_guid = world_guid(w, 1),
+						.full = true };
+	some[1] = (struct sm_partition_member){ .port_guid = world_guid(w, 2) };
 	world_sm_start(w, 0, 0, &config);
 	world_until(w, world_is_up(w, 0), SECOND);
 	fabric_port_info(w->hosts[1], &info);
