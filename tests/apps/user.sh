@@ -7,14 +7,7 @@
 site_begin
 need mckey setpriv
 
-# Where the tree may be closed to others, an installed copy is not.
-cmake --install "$VERBCAST_BUILD" --prefix "$site_work/prefix" >"$site_work/install.out" 2>&1 ||
-	fail 'cmake --install'
-VERBCAST=$site_work/prefix/bin/verbcast
-chmod 1777 "$site_work" # sanitizers write here
-mkdir -m 0555 "$site_work/home"
-
-become=()
+site_install
 if [ "$(id -u)" = 0 ]; then
 	# Numbers that nobody has: the runtime directory is made for the first time.
 	first=$((54000 + $$ % 1000)) second=$((55000 + $$ % 1000))
@@ -23,23 +16,7 @@ else
 	first=$(id -u) second=
 fi
 
-# as UID: what follows through status, start and run is that user's.
-as()
-{
-	become=(env HOME="$site_work/home")
-	[ "$(id -u)" != 0 ] || become+=(setpriv --reuid "$1" --regid "$1" --clear-groups
-		--inh-caps=-all --bounding-set=-all --no-new-privs)
-	{
-		echo '#!/bin/bash'
-		echo 'ulimit -l 64 || exit 1'
-		echo 'cd / || exit 1'
-		printf 'exec %s %q "$@"\n' "$(printf '%q ' "${become[@]}")" "$site_work/prefix/bin/verbcast"
-	} >"$site_work/verbcast-$1"
-	chmod 0755 "$site_work/verbcast-$1"
-	VERBCAST=$site_work/verbcast-$1
-}
-
-as "$first"
+site_as "$first"
 start r1 mckey -m 239.1.10.1 -b 127.0.0.1 -C 1000 -S 4096
 start r2 mckey -m 239.1.10.1 -b 127.0.0.1 -C 1000 -S 4096
 r1=$(pid r1) r2=$(pid r2)
@@ -51,7 +28,7 @@ daemon=$(site_daemon)
 
 if [ -n "$second" ]; then
 	say 'another user in the same group, on the same machine'
-	as "$second"
+	site_as "$second"
 	start hold sleep 1000 # his site, while it is looked at
 	start other mckey -m 239.1.10.1 -b 127.0.0.1 -s -C 5 -S 4096
 	ended other 20
@@ -65,7 +42,7 @@ if [ -n "$second" ]; then
 	timeout 20 "$VERBCAST" stop || fail "verbcast stop of the second user"
 	wait_for 10 'his verbcastd is gone' process_gone "$other_daemon"
 	killed hold TERM
-	as "$first"
+	site_as "$first"
 	[ -z "$(delivered 239.1.10.1 "$r1" | grep -vx 0)" ] || fail 'two users have met'
 fi
 

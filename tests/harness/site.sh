@@ -138,6 +138,35 @@ site_begin()
 	trap 'exit 1' INT TERM
 }
 
+# Where the tree may be closed to others, an installed copy is not.
+site_install()
+{
+	cmake --install "$VERBCAST_BUILD" --prefix "$site_work/prefix" \
+		>"$site_work/install.out" 2>&1 || fail 'cmake --install'
+	VERBCAST=$site_work/prefix/bin/verbcast
+	chmod 1777 "$site_work" # sanitizers write here
+	mkdir -m 0555 "$site_work/home"
+}
+
+# site_as UID: what follows by $VERBCAST is that user's, an ordinary one's: no capability,
+# little locked memory, a home that cannot be written. After site_install.
+site_as()
+{
+	local become=(env HOME="$site_work/home")
+
+	[ "$(id -u)" != 0 ] || become+=(setpriv --reuid "$1" --regid "$1" --clear-groups
+		--inh-caps=-all --bounding-set=-all --no-new-privs)
+	{
+		echo '#!/bin/bash'
+		echo 'ulimit -l 64 || exit 1'
+		echo 'cd / || exit 1'
+		printf 'exec %s %q "$@"\n' "$(printf '%q ' "${become[@]}")" \
+			"$site_work/prefix/bin/verbcast"
+	} >"$site_work/verbcast-$1"
+	chmod 0755 "$site_work/verbcast-$1"
+	VERBCAST=$site_work/verbcast-$1
+}
+
 # Keeps the site between programs, for tests that look at what those have left.
 site_keep()
 {
