@@ -102,8 +102,9 @@ killed two
 wait_for 20 'the group is gone' are $group ''
 
 say 'the subnet manager begins anew'
-site_run='--node h2' start first "$bin/rejoin" 239.6.1.2 198.18.0.2 2
-site_run='--node h3' start second "$bin/rejoin" 239.6.1.2 198.18.0.3 2
+rounds=$(count 2 100)
+site_run='--node h2' start first "$bin/rejoin" 239.6.1.2 198.18.0.2 "$rounds"
+site_run='--node h3' start second "$bin/rejoin" 239.6.1.2 198.18.0.3 "$rounds"
 group=ff12:4001:ffff::f06:102
 # joined COUNT: both have.
 joined()
@@ -111,12 +112,12 @@ joined()
 	[ "$(grep -c joined "$site_work/first.out")" = "$1" ] &&
 		[ "$(grep -c joined "$site_work/second.out")" = "$1" ]
 }
-for n in 1 2; do
+for ((n = 1; n <= rounds; n++)); do
 	wait_for 20 "both have joined, $n" joined $n
 	ours fabric sm stop
 	ours fabric sm start
 done
-wait_for 20 'both have joined again' joined 3
+wait_for 20 'both have joined again' joined $((rounds + 1))
 wait_for 10 'two members' are $group 'h2 full, h3 full'
 site_run='--node h1' run "$bin/member" -m 239.6.1.2 -b 198.18.0.1 -s 1 -S 64
 ended first 20

@@ -132,6 +132,105 @@ static void who_is_given_the_groups_keeps_them_alive(void **state)
 	world_destroy(w);
 }
 
+static bool reaches(struct world *w, unsigned int from, unsigned int to, uint16_t mlid)
+{
+	walk(w, from, mlid);
+	return w->reached[to] == 1;
+}
+
+/* ib_attach_mcast(9): the queue pairs are attached all the while; what is missing is the
+ * group, then the membership, then what the switches have to know of it. */
+static void all_stages_are_needed_to_be_heard(void **state)
+{
+	struct world *w = two_level(3, 3);
+	struct host *a = &w->hosts[4], *b = &w->hosts[7];
+	const uint16_t mlid = 0xc001;
+
+	/* No group. */
+	assert_false(reaches(w, 4, 7, mlid));
+	assert_false(reaches(w, 7, 4, mlid));
+	/* A group, and the listener is no member. */
+	host_join(a, 1);
+	until(w, a->status == 0, SECOND);
+	assert_int_equal(a->mlid, mlid);
+	run(w, SECOND);
+	assert_false(reaches(w, 4, 7, mlid));
+	assert_false(reaches(w, 7, 4, mlid));
+	/* It is a member, and the switches do not know it yet: nor is it told so. */
+	w->stations[0].holds = true;
+	host_join(b, 1);
+	until(w, count(w, 0).members == 2, SECOND);
+	run(w, SECOND / 2);
+	assert_int_equal(b->status, -1);
+	assert_false(reaches(w, 4, 7, mlid));
+	assert_false(reaches(w, 7, 4, mlid));
+	/* And complete. */
+	w->stations[0].holds = false;
+	w->check_answers = true;
+	until(w, b->status >= 0, SECOND);
+	assert_int_equal(b->status, 0);
+	assert_true(reaches(w, 4, 7, mlid));
+	assert_true(reaches(w, 7, 4, mlid));
+	/* Without the membership it is over again. */
+	host_leave(b, 1);
+	until(w, b->status == 0, SECOND);
+	assert_false(reaches(w, 4, 7, mlid));
+	world_destroy(w);
+}
+
+/* Without a standby: everybody is told, nobody is heard who has not joined again, and then
+ * all is as before, within a second. */
+static void restarts_are_survived(void **state)
+{
+	unsigned int restarts = harness_count(6, 100);
+	struct world *w = two_level(3, 4);
+
+	w->answers = 0;
+	for (unsigned int i = 1; i < w->host_count; i++)
+		host_join(&w->hosts[i], (uint8_t)(1 + i % 3));
+	until(w, w->answers == w->host_count - 1, SECOND);
+	for (unsigned int n = 0; n < restarts; n++) {
+		uint64_t began;
+
+		station_kill(w, 0);
+		run(w, random_below(&w->random, 3) * SECOND / 2);
+		for (unsigned int i = 1; i < w->host_count; i++)
+			w->hosts[i].noted = w->hosts[i].resets;
+		station_start(w, 0, 0);
+		began = w->timers.now_ns;
+		for (unsigned int i = 1; i < w->host_count; i++)
+			until(w, w->hosts[i].resets == w->hosts[i].noted + 1, SECOND);
+		until(w, sm_is_up(w->stations[0].sm), SECOND);
+		assert_int_equal(count(w, 0).members, 0);
+		for (unsigned int i = 1; i < w->host_count; i++) {
+			walk(w, i, w->hosts[i].mlid);
+			for (unsigned int k = 0; k < w->host_count; k++)
+				assert_int_equal(w->reached[k], 0);
+		}
+		w->answers = 0;
+		for (unsigned int i = 1; i < w->host_count; i++)
+			host_join(&w->hosts[i], (uint8_t)(1 + (i + n) % 3));
+		until(w, w->answers == w->host_count - 1, SECOND);
+		assert_true(w->timers.now_ns - began < SECOND);
+		/* One group at a time. */
+		for (unsigned int group = 1; group <= 3; group++) {
+			uint16_t mlid = 0;
+
+			for (unsigned int i = 1; i < w->host_count; i++) {
+				struct host *h = &w->hosts[i];
+
+				assert_int_equal(h->status, 0);
+				h->member = h->group == group;
+				mlid = h->member ? h->mlid : mlid;
+			}
+			expect_group(w, mlid);
+		}
+		for (unsigned int i = 1; i < w->host_count; i++)
+			assert_int_equal(w->hosts[i].resets, w->hosts[i].noted + 1);
+	}
+	world_destroy(w);
+}
+
 static uint64_t cpu_ns(void)
 {
 	struct timespec ts;
@@ -170,6 +269,8 @@ int main(void)
 		cmocka_unit_test(what_is_lost_is_asked_for_again),
 		cmocka_unit_test(a_port_without_link_is_no_member),
 		cmocka_unit_test(who_is_given_the_groups_keeps_them_alive),
+		cmocka_unit_test(all_stages_are_needed_to_be_heard),
+		cmocka_unit_test(restarts_are_survived),
 		cmocka_unit_test(a_storm_of_joins_is_answered),
 	};
 

@@ -35,7 +35,8 @@ struct station {
 	struct fabric_port *port;
 	struct sm *sm;
 	struct sa_server *sa;
-	bool deaf; /* and dumb, though it says that it is there */
+	bool deaf;  /* and dumb, though it says that it is there */
+	bool holds; /* what it writes into multicast tables does not arrive */
 };
 
 #define STATIONS     3u
@@ -268,11 +269,22 @@ static inline void host_subscribe(struct host *h)
 
 /* -- stations ------------------------------------------------------------------------------ */
 
+static inline bool is_table_set(const struct ib_packet *packet)
+{
+	struct mad_header mad;
+
+	mad_header_get(packet->payload, &mad);
+	return packet->dest_qp == IB_QP_SMI && mad.method == MAD_METHOD_SET &&
+	       mad.attr_id == SMP_MULTICAST_FT;
+}
+
 static inline int station_send(void *arg, const struct ib_packet *packet)
 {
 	struct station *st = arg;
 
-	return st->deaf ? 0 : fabric_port_send(st->port, packet);
+	if (st->deaf || (st->holds && is_table_set(packet)))
+		return 0;
+	return fabric_port_send(st->port, packet);
 }
 
 static inline void station_set_issm(void *arg, bool issm)
@@ -317,7 +329,7 @@ static inline void station_start(struct world *w, unsigned int n, uint8_t priori
 				    .client = &sa_server_sm_ops };
 
 	st->world = w;
-	st->deaf = false;
+	st->deaf = st->holds = false;
 	st->port = w->hosts[n].port;
 	fabric_port_info(st->port, &info);
 	config.port_guid = info.port_guid;
