@@ -129,6 +129,11 @@ static void the_lid_counts_where_the_port_is_infiniband(void **state)
 		{ IB, IB, IB_QPS_INIT, 1, 0, 0x01c0,
 		  -EINVAL }, /* 0xc001 in network order */
 		{ ETH, ETH, IB_QPS_INIT, 1, 0, 0, 0 },
+		{ ETH, ETH, IB_QPS_INIT, 1, 0, 0xbfff, 0 },
+		{ ETH, ETH, IB_QPS_INIT, 1, 0, 0xc000, 0 },
+		{ ETH, ETH, IB_QPS_INIT, 1, 0, 0xfffe, 0 },
+		{ ETH, ETH, IB_QPS_INIT, 1, 0, 0xffff, 0 },
+		{ ETH, ETH, IB_QPS_INIT, 1, 0, 0x01c0, 0 },
 		/* Its own port decides... */
 		{ IB, ETH, IB_QPS_INIT, 1, 0, 0, -EINVAL },
 		{ IB, ETH, IB_QPS_INIT, 2, 0, 0, 0 },

@@ -258,9 +258,41 @@ static void what_differs_from_the_group_is_refused(void **state)
 	is_refused(WITH(hop_limit, 10), JOIN | M(HOP_LIMIT), ERR_REQ_INVALID);
 	is_refused(WITH(pkey, cpu_to_be16(0x8001)), JOIN | M(PKEY), ERR_REQ_INVALID);
 	is_refused(WITH(port_gid.raw[0], 0xfd), JOIN, ERR_REQ_INVALID_GID);
-	/* Without its bit in the mask nothing counts. */
+	is_refused(WITH(port_gid.raw[15], 0xee), JOIN, ERR_REQ_INVALID);
+	is_refused(WITH(join_state, 0), JOIN | M(QKEY), ERR_REQ_INVALID);
+}
+
+/* Without its bit in the mask nothing counts; nor does half of a selector and its value. */
+static void what_is_not_named_does_not_count(void **state)
+{
+	create_group();
 	is_accepted(WITH(qkey, cpu_to_be32(QKEY + 1)), JOIN);
+	is_accepted(WITH(sl, 4), JOIN);
+	is_accepted(WITH(traffic_class, 6), JOIN);
+	is_accepted(WITH(flow_label, cpu_to_be32(FLOW + 1)), JOIN);
 	is_accepted(WITH(hop_limit, 10), JOIN);
+	is_accepted(WITH(pkey, cpu_to_be16(0x8001)), JOIN);
+	is_accepted(WITH(mtu, 1), JOIN);
+	is_accepted(WITH(mtu, 1), JOIN | M(MTU));
+	is_accepted(WITH(rate, 2), JOIN);
+	is_accepted(WITH(rate, 2), JOIN | M(RATE));
+	is_accepted(WITH(packet_life_time, 1), JOIN);
+	is_accepted(WITH(packet_life_time, 1), JOIN | M(PACKET_LIFE_TIME));
+	is_accepted(WITH(scope, 9), JOIN);
+	is_accepted(WITH(mlid, cpu_to_be16(0xc222)), JOIN);
+	/* The best there is: whatever it is. */
+	is_accepted(WITH(mtu_selector, IB_SA_BEST), JOIN | MTU);
+	is_accepted(WITH(rate_selector, IB_SA_BEST), JOIN | RATE);
+	is_accepted(WITH(packet_life_time_selector, IB_SA_BEST), JOIN | LIFE);
+}
+
+/* The administrator looks at neither; the client compares what it was answered. */
+static void what_the_client_alone_compares(void **state)
+{
+	create_group();
+	is_refused(WITH(mlid, cpu_to_be16(0xc222)), JOIN | M(MLID), 0);
+	is_refused(WITH(scope, 9), JOIN | M(SCOPE), 0);
+	is_refused(WITH(pkey, cpu_to_be16(0x7fff)), JOIN | M(PKEY), 0);
 }
 
 /* MTU and rate by each selector. The administrator does not look at the life time; the
@@ -332,6 +364,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_node, close_node)
 	const struct CMUnitTest tests[] = {
 		TEST(what_differs_from_the_group_is_refused),
+		TEST(what_is_not_named_does_not_count),
+		TEST(what_the_client_alone_compares),
 		TEST(selectors_compare_with_the_group),
 		TEST(what_creates_must_be_complete),
 		TEST(what_creates_must_be_possible),

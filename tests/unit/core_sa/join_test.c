@@ -111,6 +111,63 @@ static void item_16_join_states_are_counted_by_bit(void **state)
 	assert_int_equal(group_count(), 0);
 }
 
+/* The n-th of the 24 orders of four. */
+static void order_of(unsigned int n, unsigned int order[4])
+{
+	unsigned int left[4] = { 0, 1, 2, 3 };
+
+	for (unsigned int i = 0; i < 4; i++) {
+		unsigned int of = n % (4 - i);
+
+		n /= 4 - i;
+		order[i] = left[of];
+		for (; of + 1 < 4 - i; of++)
+			left[of] = left[of + 1];
+	}
+}
+
+/* Two members of each kind: the first of a kind is told to the SA, and the last. */
+static void join_and_leave(unsigned int in, unsigned int out)
+{
+	struct joiner first[4], second[4];
+	unsigned int order[4];
+	struct request request;
+	u8 held = 0;
+
+	memset(first, 0, sizeof(first));
+	memset(second, 0, sizeof(second));
+	order_of(in, order);
+	for (unsigned int i = 0; i < 4; i++) {
+		u8 bit = (u8)(1u << order[i]);
+
+		held |= bit;
+		join(&first[order[i]], 1, bit);
+		request = expect(MAD_METHOD_SET, bit);
+		grant(&request, 1, held);
+		join(&second[order[i]], 1, bit);
+		assert_silence();
+		assert_int_equal(last_status(&first[order[i]]), 0);
+		assert_int_equal(last_status(&second[order[i]]), 0);
+		assert_int_equal(second[order[i]].rec.join_state, bit);
+	}
+	order_of(out, order);
+	for (unsigned int i = 0; i < 4; i++) {
+		leave(&second[order[i]]);
+		assert_silence();
+		leave(&first[order[i]]);
+		let_leave((u8)(1u << order[i]));
+	}
+	assert_silence();
+	assert_int_equal(group_count(), 0);
+}
+
+static void item_16_in_all_orders(void **state)
+{
+	for (unsigned int in = 0; in < 24; in++)
+		for (unsigned int out = 0; out < 24; out++)
+			join_and_leave(in, out);
+}
+
 static void several_bits_leave_together(void **state)
 {
 	struct joiner both = { 0 }, one = { 0 };
@@ -713,6 +770,7 @@ int main(void)
 		TEST(item_15_two_joins_are_one_set_and_one_delete),
 		TEST(joins_of_one_group_wait_for_each_other),
 		TEST(item_16_join_states_are_counted_by_bit),
+		TEST(item_16_in_all_orders),
 		TEST(several_bits_leave_together),
 		TEST(item_17_an_answer_with_the_new_bit_alone_loses_the_others),
 		TEST(an_answer_without_the_wanted_bit_is_a_refusal),

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What the callback of ib_sa_join_multicast(9) hears, each status by its real cause: a
+# consumer inside verbcastd, and the administrator of the site at fault.
+# ctest: TIMEOUT 180
+. "$VERBCAST_SOURCE/tests/harness/site.sh"
+site_begin
+module=$VERBCAST_BUILD/examples/joiner.so
+report=$site_work/report
+
+ours()
+{
+	timeout 60 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null ||
+		fail "verbcast $* ends with $?: $(cat "$site_work/ours.err")"
+}
+
+# load PARAMETER...: it joins on h2.
+load()
+{
+	: >"$report"
+	ours insmod "$module" "report=$report" node=1 "$@"
+}
+
+unload()
+{
+	ours rmmod joiner
+	[ "$(tail -n 1 "$report")" = gone ] || fail "it is not gone: $(cat "$report")"
+	wait_for 20 'the group is gone' gone
+}
+
+gone()
+{
+	! timeout 20 "$VERBCAST" group list --json | grep -q 'ff15:a01b::7'
+}
+
+statuses()
+{
+	sed -n 's/^told [0-9]* //p' "$report" | tr '\n' ' '
+}
+
+# hears STATUS...: these, in that order, and then nothing.
+are()
+{
+	[ "$(statuses)" = "$* " ]
+}
+
+hears()
+{
+	wait_for 20 "it hears $*, not $(statuses)" are "$@"
+}
+
+requests()
+{
+	timeout 20 "$VERBCAST" fabric show --json | jq .sa.requests
+}
+
+ours fabric up --nodes 3
+
+say '0, and a hundred of one port are one request'
+before=$(requests)
+load members=100
+wait_for 20 'all have joined' eval '[ "$(grep -c "^told [0-9]* 0$" "$report")" = 100 ]'
+[ "$(requests)" = $((before + 1)) ] || fail "$(($(requests) - before)) requests"
+before=$(requests)
+unload
+[ "$(requests)" = $((before + 1)) ] || fail "$(($(requests) - before)) requests to leave"
+
+say '-ETIMEDOUT: nobody answers'
+ours sa drop --attribute MCMemberRecord
+load
+hears -110
+unload
+load release=1
+hears -110
+unload
+say 'given back before there is an answer'
+load members=3
+unload
+[ "$(statuses)" = ' ' ] || [ -z "$(statuses)" ] || fail "it heard $(statuses)"
+ours sa clear
+
+say '-EINVAL: refused, or busy'
+ours sa error --status 0x0100
+load
+hears -22
+unload
+ours sa busy
+load release=1
+hears -22
+unload
+ours sa clear
+
+say '-ENETRESET: the port loses its link; a rejoin finds no manager until it is back'
+load rejoin=1
+hears 0
+ours fabric link down h2 1
+wait_for 20 'it is lost' eval 'statuses | grep -q "^0 -102 "'
+ours fabric link up h2 1
+wait_for 30 'it is in again' eval 'statuses | grep -qE "^0 -102 (-11 |-110 |-5 |-102 )*0 $"'
+[ "$(timeout 20 "$VERBCAST" group list --json | jq '[.. | objects | select(.mgid? == "ff15:a01b::7") |
+	.members[]] | length')" = 1 ] || fail 'the administrator does not have it'
+unload
+
+say '-ENETRESET: another manager begins anew; a rejoin from the callback works at once'
+load rejoin=1
+hears 0
+ours fabric sm stop
+ours fabric sm start
+hears 0 -102 0
+unload
+
+say 'who says no to a loss is freed'
+load release=1
+hears 0 # and is freed
+wait_for 20 'the group is gone' gone
+ours fabric sm stop
+ours fabric sm start
+[ "$(statuses)" = '0 ' ] || fail "what is freed hears $(statuses)"
+unload
+
+say '-EAGAIN: there is no manager'
+ours stop
+ours fabric up --nodes 2 --no-sm
+load
+hears -11
+unload
+site_end
