@@ -174,8 +174,10 @@ static void qp_left(void *arg, struct ib_device *device, uint32_t slot, uint32_t
 	struct site *s = arg;
 	struct slot_view p;
 
-	if (slots_view(s->slots, slot, &p))
-		history_qp_left(&s->history, &p, device, qpn, counters);
+	if (!slots_view(s->slots, slot, &p))
+		return;
+	history_qp_left(&s->history, &p, device, qpn, counters);
+	nodes_qp_left(s->nodes, device, p.counters, counters);
 }
 
 static void unused(void *arg, struct ib_device *device)
@@ -338,6 +340,7 @@ static int create_nodes(struct site *s)
 		.random = &s->random,
 		.hca = s->hca,
 		.fabric = s->fabric,
+		.slots = s->slots,
 		.limits = &s->options->hca,
 		.ops = &device_ops,
 		.changed = node_changed,

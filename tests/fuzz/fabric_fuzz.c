@@ -51,7 +51,7 @@ static void changed(void *arg, unsigned int changes)
 		abort();
 }
 
-static const struct fabric_port_ops ops = { receive, changed };
+static const struct fabric_port_ops ops = { .receive = receive, .changed = changed };
 
 static struct fabric_port *port_of(struct fabric *f, uint8_t who)
 {

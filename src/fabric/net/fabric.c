@@ -370,13 +370,20 @@ void fabric_port_info(const struct fabric_port *port, struct fabric_port_info *r
 	memcpy(ret->guids, port->end->guids, sizeof(ret->guids));
 }
 
-void fabric_port_count(struct fabric_port *port, uint64_t xmit_bytes,
-		       uint64_t xmit_packets, uint64_t rcv_bytes, uint64_t rcv_packets)
+static void net_count(struct net_counters *c, uint64_t xmit_bytes, uint64_t xmit_packets,
+		      uint64_t rcv_bytes, uint64_t rcv_packets)
 {
-	struct net_counters *c = &port->counters;
-
 	c->xmit_bytes += xmit_bytes;
 	c->xmit_packets += xmit_packets;
 	c->rcv_bytes += rcv_bytes;
 	c->rcv_packets += rcv_packets;
+}
+
+void fabric_port_count(struct fabric_port *port, uint64_t xmit_bytes,
+		       uint64_t xmit_packets, uint64_t rcv_bytes, uint64_t rcv_packets)
+{
+	net_count(&port->counters, xmit_bytes, xmit_packets, rcv_bytes, rcv_packets);
+	if (port->peer)
+		net_count(&port->peer->counters, rcv_bytes, rcv_packets, xmit_bytes,
+			  xmit_packets);
 }

@@ -54,6 +54,9 @@ struct fabric_port_ops {
 	 * and of QP0 what is for an SM or answers one. */
 	void (*receive)(void *arg, const struct ib_packet *packet);
 	void (*changed)(void *arg, unsigned int changes /* enum fabric_port_change */);
+	/* The counters of the port are asked for: fabric_port_count what is not in them
+	 * yet. May be null. */
+	void (*count)(void *arg);
 };
 
 /* The n-th adapter port, in the order of the topology; null past the end. */
@@ -113,7 +116,8 @@ int fabric_walk_entry(const struct fabric_port *port, uint16_t pkey);
 uint64_t fabric_routes_generation(const struct fabric *f);
 /* The same for unicast alone. */
 uint64_t fabric_unicast_generation(const struct fabric *f);
-/* PortCounters, as the PMA shows them, of data that an engine has moved. */
+/* PortCounters, as the PMA shows them, of data that an engine has moved; the link's other
+ * end has them the other way round. */
 void fabric_port_count(struct fabric_port *port, uint64_t xmit_bytes,
 		       uint64_t xmit_packets, uint64_t rcv_bytes, uint64_t rcv_packets);
 

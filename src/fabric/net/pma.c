@@ -2,7 +2,8 @@
 /*
  * A node's performance management agent: class 0x04, ClassPortInfo, PortCounters and
  * PortCountersExtended. Its counters are those of management datagrams, counted as they
- * pass, and of data that engines report. Those of 32 bits and of 64 are the same ones: they
+ * pass, and of data that engines report when the counters are asked for: at the ends of an
+ * adapter's link, not between switches. Those of 32 bits and of 64 are the same ones: they
  * are cleared together, and the small ones stop at their largest value.
  */
 #include "fabric/net/fabric_priv.h"
@@ -134,6 +135,27 @@ static void clear_selected(struct fabric_node *n, bool extended, const uint8_t *
 	}
 }
 
+static void count_data(const struct fabric_port *p)
+{
+	const struct net_end *end = p->end;
+
+	if (end && end->ops && end->ops->count)
+		end->ops->count(end->arg);
+}
+
+/* Of all who know of data by the node's ports. */
+static void count_all(struct fabric_node *n, uint8_t select)
+{
+	net_for_each_port(p, n)
+	{
+		if (!is_asked(p, select))
+			continue;
+		count_data(p);
+		if (p->peer)
+			count_data(p->peer);
+	}
+}
+
 static uint16_t port_counters(struct fabric_node *n, bool set, bool extended,
 			      uint8_t *data)
 {
@@ -141,6 +163,7 @@ static uint16_t port_counters(struct fabric_node *n, bool set, bool extended,
 
 	if (select != PORT_ALL && (select > n->num_ports || (!select && !n->is_switch)))
 		return MAD_STATUS_BAD_VALUE;
+	count_all(n, select);
 	if (set)
 		clear_selected(n, extended, data);
 	show(n, extended, data);

@@ -39,10 +39,11 @@ const struct path *path_fabric_path(struct path_fabric *pf);
  * anything. `arg` is the path_fabric; null is fine. */
 void path_fabric_routes_changed(void *arg);
 
-/* Either may be null. Both as struct fabric_port_ops says. */
+/* Each may be null. Both as struct fabric_port_ops says. */
 struct path_fabric_port_ops {
 	void (*receive)(void *arg, const struct ib_packet *packet);
 	void (*changed)(void *arg, unsigned int changes /* enum fabric_port_change */);
+	void (*count)(void *arg);
 };
 
 /* From now on `place` in the site's table of ports is this port of the fabric, to which

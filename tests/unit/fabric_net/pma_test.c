@@ -117,6 +117,40 @@ static void data_of_engines_is_added_and_small_counters_stop(void **state)
 	assert_true(number(data, 24, 8) > 1ull << 33);
 }
 
+static unsigned int counted;
+
+static void count_some(void *arg)
+{
+	counted++;
+	fabric_port_count(arg, 4000, 10, 8000, 20);
+}
+
+/* Whoever knows of data is asked before the counters are shown, of a link's either end. */
+static void data_is_counted_when_somebody_asks(void **state)
+{
+	static const struct fabric_port_ops ops = { .count = count_some };
+	struct fabric_port *h2 = fabric_hca_port(world.fabric, 1);
+	const uint8_t *data;
+
+	fabric_port_attach(h2, &ops, h2);
+	clear_all(2);
+	assert_int_equal(counted, 1);
+	data = must(perf(2, MAD_METHOD_GET, PORT_COUNTERS, 1, 0));
+	assert_int_equal(counted, 2);
+	assert_int_equal(number(data, 24, 4), (4000 + MAD_ON_LINK) / 4);
+	assert_int_equal(number(data, 36, 4), 20 + 1);
+	clear_all(4);
+	assert_int_equal(counted, 3);
+	data = must(perf(4, MAD_METHOD_GET, PORT_COUNTERS, 2, 0));
+	assert_int_equal(counted, 4);
+	assert_int_equal(number(data, 36, 4), 10);
+	assert_int_equal(number(data, 32, 4), 20);
+	must(perf(4, MAD_METHOD_GET, PORT_COUNTERS, 1, 0));
+	must(perf(4, MAD_METHOD_GET, PORT_COUNTERS, 0, 0));
+	assert_int_equal(counted, 4); /* not of h2's link */
+	fabric_port_attach(h2, NULL, NULL);
+}
+
 static void only_what_is_selected_is_cleared(void **state)
 {
 	struct fabric_port *h2 = fabric_hca_port(world.fabric, 1);
@@ -196,6 +230,7 @@ int main(void)
 		case_of(the_class_tells_what_it_can),
 		case_of(management_datagrams_are_counted),
 		case_of(data_of_engines_is_added_and_small_counters_stop),
+		case_of(data_is_counted_when_somebody_asks),
 		case_of(only_what_is_selected_is_cleared),
 		case_of(a_switch_shows_each_port_or_all),
 		case_of(what_goes_wrong_is_counted_where_it_does),

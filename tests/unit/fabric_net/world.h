@@ -134,7 +134,8 @@ static void seat_changed(void *arg, unsigned int changes)
 static UNUSED void seat_take_port(struct seat *s, struct world *w,
 				  struct fabric_port *port)
 {
-	static const struct fabric_port_ops ops = { seat_receive, seat_changed };
+	static const struct fabric_port_ops ops = { .receive = seat_receive,
+						    .changed = seat_changed };
 
 	assert_non_null(port);
 	memset(s, 0, sizeof(*s));

@@ -32,7 +32,8 @@ static bool follow(void *arg)
 	return follow_again && follow_again--;
 }
 
-static const struct path_fabric_port_ops seat_ops = { seat_receive, seat_changed };
+static const struct path_fabric_port_ops seat_ops = { .receive = seat_receive,
+						      .changed = seat_changed };
 static const struct path_fabric_port_ops no_ops;
 
 static void begin(struct topology *t)
