@@ -288,12 +288,13 @@ bool senders_recheck(struct engine *e, const uint32_t *turns)
 
 /* -- the daemon's part --------------------------------------------------------------- */
 
-/* The oldest position left: what is not for us is told by its generation. */
+/* The oldest position left, if its slot is not just being written anew: a sender that waits
+ * for us may have filled all others. What is not for us is told by its generation. */
 static uint64_t oldest_position(const struct shm_log *log)
 {
 	uint64_t head = atomic_load_explicit(&log->h.head, memory_order_acquire);
 
-	return head > SHM_LOG_SLOTS ? head - SHM_LOG_SLOTS + 1 : 1;
+	return head > SHM_LOG_SLOTS ? head - SHM_LOG_SLOTS : 1;
 }
 
 static struct sender *sender_create(struct engine *e, const struct shm_log *log,

@@ -76,6 +76,17 @@ static void a_log_with_room_needs_nobody_to_drain(void **state)
 	assert_int_equal(world_dropped_any(&receiver), 0);
 }
 
+/* As full as a log gets before its sender waits for one that has not come yet. */
+static void who_comes_late_finds_the_first(void **state)
+{
+	helper_stop(bob->engine);
+	world_attach(&receiver, 1);
+	world_post_recv(&receiver, 2);
+	for (uint32_t i = 0; i < SHM_LOG_SLOTS; i++)
+		world_send_number(&sender, &ah, i, 8);
+	expect_numbers(&receiver, 0, 2, 8);
+}
+
 static void send_flood(uint32_t count, uint32_t bytes)
 {
 	for (uint32_t i = 0; i < count; i++)
@@ -222,6 +233,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_receiver_that_sleeps_loses_nothing),
 		T(a_log_with_room_needs_nobody_to_drain),
+		T(who_comes_late_finds_the_first),
 		T(a_stopped_receiver_costs_one_grace),
 		T(one_that_never_came_is_given_time_to),
 		T(one_that_caught_up_is_waited_for_again),
