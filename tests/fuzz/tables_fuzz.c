@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "shm/tables.h"
+#include "shm/faults.h"
 
 #define STORE_BYTES 13
 #define STORES_MAX  256
@@ -27,8 +27,8 @@ struct region {
 		offsetof(struct shm_tables, field), sizeof(tables->field) \
 	}
 static const struct region regions[] = {
-	REGION(h),      REGION(slots), REGION(ports), REGION(qps), REGION(group_buckets),
-	REGION(groups), REGION(reach),
+	REGION(h),      REGION(slots), REGION(ports),  REGION(qps), REGION(group_buckets),
+	REGION(groups), REGION(reach), REGION(faults),
 };
 
 struct store {
@@ -59,7 +59,9 @@ static void look_up(uint32_t ingress, const uint8_t mgid[16], uint32_t qpn)
 	uint64_t members[SHM_SLOT_WORDS], generation;
 	uint32_t entry = shm_group_find(tables, ingress, mgid, (uint16_t)qpn);
 	uint32_t slot = shm_qp_find(tables, ingress, qpn);
+	struct shm_fault rules[SHM_FAULTS_MAX];
 	struct shm_group_view view;
+	uint32_t faults;
 
 	if (entry != SHM_NONE && entry >= SHM_GROUPS_MAX)
 		abort();
@@ -71,6 +73,7 @@ static void look_up(uint32_t ingress, const uint8_t mgid[16], uint32_t qpn)
 	if (shm_group_view(tables, qpn, ingress, &view) && view.ingress >= SHM_PORTS_MAX)
 		abort();
 	shm_reaches(tables, ingress, (uint16_t)qpn);
+	shm_faults_read(tables, rules, &faults);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
