@@ -18,12 +18,13 @@
 #include "tools/command.h"
 #include "tools/crowd.h"
 #include "tools/environment.h"
+#include "tools/netns.h"
 #include "tools/program.h"
 
 static const char *site, *node, *node_list, *device;
 static const char *wires[SITE_WIRES_MAX];
 static unsigned int wire_count;
-static bool is_private;
+static bool is_private, own_network;
 static uint32_t node_index; /* of `node`, as the site says */
 
 static int add_wire(const char *name, char error[OPTIONS_ERROR_MAX])
@@ -46,6 +47,9 @@ static const struct option_spec options[] = {
 	{ "nodes", OPTION_STRING, "LIST", "a copy on each of these: h1-h4,h7", &node_list,
 	  NULL },
 	{ "device", OPTION_STRING, "NAME", "see this RDMA device alone", &device, NULL },
+	{ "netns", OPTION_FLAG, NULL,
+	  "in a network namespace of the node, where its address is on ib0", &own_network,
+	  NULL },
 	{ "wire", OPTION_CALL, "IFACE",
 	  "start the site with a RoCE device for this interface, too", NULL, add_wire },
 	{ .name = NULL },
@@ -187,6 +191,8 @@ static int become(char **argv)
 	if (site_paths_init(&p, site, true) < 0 || take_lease(&p) < 0 ||
 	    environment_set(&p, libraries, node, node_index, device) < 0)
 		return EXIT_RUN_FAILED;
+	if (own_network && netns_enter(&p, node ? node : "") < 0)
+		return EXIT_RUN_FAILED;
 	log_debug("becoming %s on site %s (%s)", path, site, p.socket);
 	/* By name, not by path: execvp also knows scripts without an interpreter line. */
 	execvp(argv[0], argv);
@@ -246,7 +252,7 @@ static int run_main(int argc, char **argv)
 const struct command run_command = {
 	.name = "run",
 	.synopsis = "[--site NAME | --private] [--node NAME | --nodes LIST] [--device "
-		    "NAME] [--wire "
+		    "NAME] [--netns] [--wire "
 		    "IFACE]... "
 		    "[--] PROGRAM [ARGUMENT...]",
 	.summary = "Run a program on a site, which is started if need be",

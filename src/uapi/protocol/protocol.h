@@ -22,7 +22,7 @@
 #include <sys/socket.h>
 
 #define UAPI_MAGIC       0x56434354u /* "VCCT" */
-#define UAPI_VERSION     2u
+#define UAPI_VERSION     3u
 #define UAPI_MESSAGE_MAX 65536u
 #define UAPI_FDS_MAX     4
 
@@ -51,6 +51,9 @@ static_assert(sizeof(struct uapi_header) == 16, "protocol");
 	OP(6, PUBLISH_LOG, uapi_none, uapi_none)                       \
 	OP(7, DRAINED, uapi_drained, uapi_none)                        \
 	OP(8, ADMIN, uapi_admin, uapi_admin_reply)                     \
+	OP(9, NETNS_GET, uapi_netns, uapi_none)                        \
+	OP(10, NETNS_PUT, uapi_netns, uapi_none)                       \
+	OP(11, NETNS_ADDRESS, uapi_none, uapi_netns_address)           \
 	OP(16, QUERY_DEVICE, uapi_query_device, uapi_device)           \
 	OP(17, OPEN_DEVICE, uapi_open_device, uapi_handle_reply)       \
 	OP(18, CLOSE_DEVICE, uapi_handle, uapi_none)                   \
@@ -169,6 +172,26 @@ struct uapi_admin {
 	char words[4088]; /* one after the other, each with its 0 */
 };
 static_assert(sizeof(struct uapi_admin) == 4096, "protocol");
+
+/* Network namespaces of the caller's node, and the one that connects them: of tools alone.
+ * GET has a descriptor in its reply; -ENOENT: there is none yet. PUT takes one, until the
+ * site ends; -EEXIST: there is one. */
+enum uapi_netns_which {
+	UAPI_NETNS_HUB = 0,
+	UAPI_NETNS_NODE = 1,
+};
+
+struct uapi_netns {
+	uint32_t which; /* enum uapi_netns_which */
+	uint32_t reserved;
+};
+
+/* The addresses of the node's InfiniBand port, network order. */
+struct uapi_netns_address {
+	uint8_t ip4[4];
+	uint8_t ip6[16];
+	uint32_t ip4_prefix, ip6_prefix;
+};
 
 /* Descriptor: a memory file, `bytes` long: what to print where exit_status is 0, else why
  * it is not. */

@@ -222,11 +222,13 @@ static const struct uapi_op_entry *find_op(const struct connection *c, unsigned 
 	return e && e->fn ? e : NULL;
 }
 
-/* Ops from MAP_PEER on are asked by processes of the site alone; but by tools ADMIN, and
- * those of libibumad, which has no business with the site's memory. */
+/* Ops from MAP_PEER on are asked by processes of the site alone; but by tools ADMIN, what
+ * is about network namespaces, and the ops of libibumad, which has no business with the
+ * site's memory. */
 static bool may_ask(const struct connection *c, unsigned int op)
 {
-	if (op == UAPI_ADMIN || (op >= UAPI_UMAD_QUERY && op <= UAPI_UMAD_SEND))
+	if ((op >= UAPI_ADMIN && op <= UAPI_NETNS_ADDRESS) ||
+	    (op >= UAPI_UMAD_QUERY && op <= UAPI_UMAD_SEND))
 		return c->state == CONNECTION_TOOL;
 	return op < UAPI_MAP_PEER || c->state == CONNECTION_PROCESS;
 }

@@ -205,6 +205,7 @@ int uapi_server_create(const struct uapi_server_config *config, struct uapi_serv
 	fill_sizes(s);
 	fill_handlers(s, site_commands);
 	fill_handlers(s, admin_commands);
+	fill_handlers(s, netns_commands);
 	fill_handlers(s, verbs_commands);
 	fill_handlers(s, cm_commands);
 	fill_handlers(s, umad_commands);
@@ -232,6 +233,7 @@ void uapi_server_destroy(struct uapi_server *s)
 		connection_destroy(container_of(pos, struct connection, link));
 	list_for_each_safe(pos, &s->leases)
 		lease_destroy(container_of(pos, struct lease, link));
+	netns_close(&s->netns);
 	if (s->spare_fd >= 0)
 		close(s->spare_fd);
 	free(s);

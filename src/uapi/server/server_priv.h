@@ -24,8 +24,15 @@ struct uapi_op_entry {
 	uint32_t reply_bytes;
 };
 
+/* Descriptors of network namespaces, -1: none (netns_cmd.c). */
+struct uapi_netns_store {
+	int *fds;
+	uint32_t count;
+};
+
 struct uapi_server {
 	struct uapi_server_config config;
+	struct uapi_netns_store netns;
 	struct uapi_op_entry ops[UAPI_OPS_END];
 	struct loop_io *listen_io;
 	struct list connections; /* struct connection.link */
@@ -96,6 +103,10 @@ int site_hello(struct connection *c, const void *body, size_t bytes,
 void site_goodbye(struct connection *c);
 
 extern const struct uapi_command admin_commands[];
+
+/* netns_cmd.c */
+extern const struct uapi_command netns_commands[];
+void netns_close(struct uapi_netns_store *store);
 void admin_goodbye(struct connection *c);
 
 int uapi_lease_add(struct uapi_server *s, int pidfd, bool is_private);
