@@ -229,12 +229,20 @@ hears holder '^receive good$' 3
 
 say 'the interface is deleted under a program'
 watch looker -d vroce1
+"$VERBCAST" fault add --drop 1 --device vroce1 >/dev/null || fail 'a fault on vroce1'
+"$VERBCAST" fault add --drop 1 --match qp=0xffffff >/dev/null || fail 'a fault anywhere'
+faults_are()
+{
+	[ "$("$VERBCAST" fault list --json | jq -c '[.[].device]')" = "$1" ]
+}
+faults_are '["vroce1",null]' || fail "faults: $("$VERBCAST" fault list)"
 ip link del near
 hears holder '^cm DEVICE_REMOVAL 0$' 1
 hears holder '^async DEVICE_FATAL$' 1
 hears holder '^receive flushed$' 1
 hears looker '^async DEVICE_FATAL$' 1
 wait_for 10 'the device is gone' devices_are vroce0=lo
+faults_are "[null]" || fail "the fault of the device is there: $("$VERBCAST" fault list)"
 asked holder '^devices vroce0 vib0$' list
 asked holder '^not made: Input/output error$' make
 asked holder '^port: Input/output error$' port
