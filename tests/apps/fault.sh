@@ -5,7 +5,7 @@
 # ctest: TIMEOUT 300
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
-need mckey ibv_ud_pingpong
+need mckey ibv_ud_pingpong stdbuf
 client=$VERBCAST_BUILD/tests/apps/bin/faulted
 
 "$VERBCAST" fabric up --nodes 2 >"$site_work/up.out" 2>"$site_work/up.err" || fail 'fabric up'
@@ -164,6 +164,31 @@ killed mckey TERM
 # Of those that have ended, too.
 expect_counts "$rule" '10 1 0'
 ours fault clear
+
+# between LABEL RECEIVED LOST OPTION...: mckey on h2 and h1, across the switch, the third
+# of ten struck. LOST: what the status says of the receiver.
+across()
+{
+	local label=$1 received=$2 lost=$3
+
+	shift 3
+	say "across the switch: $label"
+	rule --drop 3 "$@"
+	ear=ear$((++ears))
+	site_run='--node h2' start "$ear" stdbuf -oL mckey -m 239.1.9.4 -b 198.18.0.2
+	wait_for 20 'mckey has joined' said "$ear" '^mckey: joined dgid: '
+	mgid=$(sed -n 's/^mckey: joined dgid: \([^ ]*\) mlid .*/\1/p' "$site_work/$ear.out")
+	site_run='--node h1' run mckey -m 239.1.9.4 -b 198.18.0.1 -s
+	expect_counts "$rule" '10 1 0'
+	within 10 eval '[ "$(delivered "$mgid" "$(pid "$ear")")" = "$received" ]' ||
+		fail "mckey got $(delivered "$mgid" "$(pid "$ear")")"
+	[ "$(dropped "$mgid" "$(pid "$ear")")" = "$lost" ] ||
+		fail "mckey lost: $(dropped "$mgid" "$(pid "$ear")")"
+	killed "$ear" TERM
+	ours fault clear
+}
+across 'lost where received' 9 'FAULT 1' --node h2 --device vib0
+across 'lost where sent' 9 '' --node h1 --device vib0 --direction send
 
 say 'ibv_ud_pingpong, asleep, waits for what is late'
 listens()
