@@ -15,7 +15,7 @@
 #define VENDOR_OUI     37u /* offset in the MAD */
 #define RMPP_VERSION_1 1
 
-static bool is_vendor(u8 mgmt_class)
+bool mad_is_vendor(u8 mgmt_class)
 {
 	return mgmt_class >= VENDOR_FIRST && mgmt_class <= VENDOR_LAST;
 }
@@ -41,7 +41,7 @@ static struct mad_class_owners *find_class(struct mad_port *port, u32 qpn, u8 mg
 
 		if (class->mgmt_class != mgmt_class || class->version != version)
 			continue;
-		if (!is_vendor(mgmt_class) || memcmp(class->oui, oui, 3) == 0)
+		if (!mad_is_vendor(mgmt_class) || memcmp(class->oui, oui, 3) == 0)
 			return class;
 	}
 	return NULL;
@@ -56,7 +56,7 @@ static struct mad_class_owners *make_class(struct mad_port *port, u32 qpn,
 		return NULL;
 	class->mgmt_class = reg->mgmt_class;
 	class->version = reg->mgmt_class_version;
-	if (is_vendor(reg->mgmt_class))
+	if (mad_is_vendor(reg->mgmt_class))
 		memcpy(class->oui, reg->oui, 3);
 	list_append(&port->classes[qpn], &class->link);
 	return class;
@@ -155,7 +155,7 @@ static int check_reg(u32 qpn, const struct ib_mad_reg_req *reg, u8 rmpp_version)
 		return -EINVAL;
 	if (reg->mgmt_class_version >= VERSIONS_END)
 		return -EINVAL;
-	if (is_vendor(reg->mgmt_class) && oui_is_zero(reg->oui))
+	if (mad_is_vendor(reg->mgmt_class) && oui_is_zero(reg->oui))
 		return -EINVAL;
 	if (is_subnet_management(reg->mgmt_class) != (qpn == IB_QP_SMI))
 		return -EINVAL;

@@ -139,9 +139,14 @@ void mad_agent_orphan(struct ib_mad_agent *agent);
 struct ib_mad_agent *mad_owner(const struct mad_arrival *arrival);
 /* Whose request this answers; null: nobody's on that queue pair. */
 struct ib_mad_agent *mad_asker(const struct mad_arrival *arrival);
+/* Of the classes in which vendors are told apart, and which may have segments. */
+bool mad_is_vendor(u8 mgmt_class);
 void mad_classes_free(struct mad_port *port);
 
 /* send.c */
+/* -ENODEV: the port is null. */
+int mad_post_from(const struct mad_port *port, u32 qpn, const struct ib_mad_addr *to,
+		  const u8 mad[MAD_BYTES]);
 int mad_post(const struct ib_mad_agent *agent, const struct ib_mad_addr *to,
 	     const u8 mad[MAD_BYTES]);
 /* The agent's send that waits for this; null: none. */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Where an arriving MAD belongs: answers by the tag in their transaction id, everything
- * else by class, version and method (spec/userland 4.3). What nobody wants is dropped and
- * counted; the layer itself answers nothing.
+ * else by class, version and method (spec/userland 4.3). What nobody wants is counted.
+ * Whoever gets or sets something on QP1 that nobody here serves is told so, as by Linux;
+ * all else is dropped.
  */
+#include <string.h>
+
 #include "core/mad/mad_priv.h"
 
 #define MAD_BASE_VERSION 1
@@ -116,6 +119,38 @@ static void hand_over(struct ib_mad_agent *agent, const struct mad_arrival *arri
 		agent->ops.recv(agent, &recv);
 }
 
+/*
+ * So vendstat, ibccquery and their kind end at once, and not for want of an answer.
+ * Differs: of a vendor's classes with segments nothing is refused, as Linux would: libibmad
+ * does not look at the status there, and ibping would do well without a partner.
+ */
+static void refuse(const struct mad_arrival *arrival)
+{
+	struct mad_header header = arrival->header;
+	u8 mad[MAD_BYTES];
+
+	if (arrival->packet->dest_qp != IB_QP_GSI || mad_is_vendor(header.mgmt_class))
+		return;
+	if (header.method != MAD_METHOD_GET && header.method != MAD_METHOD_SET)
+		return;
+	memcpy(mad, arrival->mad, MAD_BYTES);
+	header.method = MAD_METHOD_GET_RESP;
+	header.status = MAD_STATUS_BAD_ATTRIBUTE;
+	mad_header_put(mad, &header);
+	/* One that cannot be sent is like one that is lost. */
+	mad_post_from(arrival->port, IB_QP_GSI, &arrival->from, mad);
+}
+
+static void nobody_wants(struct ib_mad *mad, const struct mad_arrival *arrival)
+{
+	if (arrival->is_response) {
+		mad->counters.unmatched++;
+		return;
+	}
+	mad->counters.no_owner++;
+	refuse(arrival);
+}
+
 static void dispatch(struct ib_mad *mad, const struct mad_arrival *arrival)
 {
 	struct ib_mad_agent *agent;
@@ -124,10 +159,8 @@ static void dispatch(struct ib_mad *mad, const struct mad_arrival *arrival)
 	    mad_rmpp_control(mad, arrival))
 		return;
 	agent = arrival->is_response ? mad_asker(arrival) : mad_owner(arrival);
-	if (!agent && arrival->is_response)
-		mad->counters.unmatched++;
-	else if (!agent)
-		mad->counters.no_owner++;
+	if (!agent)
+		nobody_wants(mad, arrival);
 	else if (!arrival->is_rmpp || !agent->rmpp_version)
 		hand_over(agent, arrival);
 	else if (arrival->rmpp.type == RMPP_DATA)

@@ -11,14 +11,13 @@
 
 /* -- one MAD ------------------------------------------------------------------------ */
 
-static int fill_grh(const struct ib_mad_agent *agent, const struct ib_mad_addr *to,
+static int fill_grh(const struct mad_port *port, const struct ib_mad_addr *to,
 		    struct ib_packet *packet)
 {
 	struct ib_gid_attr sgid;
 	int r;
 
-	r = rdma_query_gid(agent->port->device->ib, agent->port->num, to->grh.sgid_index,
-			   &sgid);
+	r = rdma_query_gid(port->device->ib, port->num, to->grh.sgid_index, &sgid);
 	if (r < 0)
 		return r;
 	packet->has_grh = true;
@@ -31,26 +30,25 @@ static int fill_grh(const struct ib_mad_agent *agent, const struct ib_mad_addr *
 }
 
 /* Subnet management has no partitions, and a virtual lane of its own. */
-static int fill_pkey(const struct ib_mad_agent *agent, const struct ib_mad_addr *to,
+static int fill_pkey(const struct mad_port *port, const struct ib_mad_addr *to,
 		     struct ib_packet *packet)
 {
 	packet->pkey = IB_PKEY_DEFAULT_FULL;
 	packet->vl = IB_VL_MANAGEMENT;
-	if (agent->qpn == IB_QP_SMI)
+	if (packet->src_qp == IB_QP_SMI)
 		return 0;
 	packet->vl = 0;
-	return ib_query_pkey(agent->port->device->ib, agent->port->num, to->pkey_index,
-			     &packet->pkey);
+	return ib_query_pkey(port->device->ib, port->num, to->pkey_index, &packet->pkey);
 }
 
-int mad_post(const struct ib_mad_agent *agent, const struct ib_mad_addr *to,
-	     const u8 mad[MAD_BYTES])
+int mad_post_from(const struct mad_port *port, u32 qpn, const struct ib_mad_addr *to,
+		  const u8 mad[MAD_BYTES])
 {
 	struct ib_packet packet = {
 		.dlid = to->lid,
 		.sl = to->sl,
 		.dest_qp = to->qpn,
-		.src_qp = agent->qpn,
+		.src_qp = qpn,
 		.qkey = to->qkey,
 		.payload = mad,
 		.length = MAD_BYTES,
@@ -58,17 +56,23 @@ int mad_post(const struct ib_mad_agent *agent, const struct ib_mad_addr *to,
 	struct ib_device *ib;
 	int r;
 
-	if (!agent->port)
+	if (!port)
 		return -ENODEV;
-	ib = agent->port->device->ib;
-	r = fill_pkey(agent, to, &packet);
+	ib = port->device->ib;
+	r = fill_pkey(port, to, &packet);
 	if (r == 0 && to->has_grh)
-		r = fill_grh(agent, to, &packet);
+		r = fill_grh(port, to, &packet);
 	if (r == 0)
-		r = ib->ops.post_mad(ib, agent->port->num, &packet);
+		r = ib->ops.post_mad(ib, port->num, &packet);
 	if (r == 0)
-		agent->mad->counters.sent++;
+		port->device->mad->counters.sent++;
 	return r;
+}
+
+int mad_post(const struct ib_mad_agent *agent, const struct ib_mad_addr *to,
+	     const u8 mad[MAD_BYTES])
+{
+	return mad_post_from(agent->port, agent->qpn, to, mad);
 }
 
 /* -- a send's life ------------------------------------------------------------------ */

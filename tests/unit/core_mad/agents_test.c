@@ -70,6 +70,21 @@ static void a_method_has_one_owner_a_port(void **state)
 		ib_unregister_mad_agent(others[i]);
 }
 
+static void assert_refused(u32 port_num)
+{
+	struct fake_mad answer = *fake_hca_take(&world.hca);
+	struct mad_header header;
+
+	mad_header_get(answer.bytes, &header);
+	assert_int_equal(answer.port_num, port_num);
+	assert_int_equal(header.method, MAD_METHOD_GET_RESP);
+	assert_int_equal(header.status, MAD_STATUS_BAD_ATTRIBUTE);
+	assert_int_equal(header.tid, 0x1122334455667788);
+	assert_int_equal(answer.packet.dlid, 9);
+	assert_int_equal(answer.packet.dest_qp, 1);
+	assert_int_equal(answer.packet.qkey, IB_GSI_QKEY);
+}
+
 static void what_nobody_asked_for_goes_to_its_owner(void **state)
 {
 	struct ib_mad_agent *agent = add_agent(1, 1, &sa_server, 0);
@@ -99,7 +114,10 @@ static void what_nobody_asked_for_goes_to_its_owner(void **state)
 	assert_int_equal(heard_count, 1);
 	assert_int_equal(counters().no_owner, 4);
 	assert_int_equal(counters().received, 5);
-	/* Nothing is answered. */
+	/* Who sets is refused, at once; who reports is not. */
+	assert_int_equal(fake_hca_waiting(&world.hca), 3);
+	for (int i = 0; i < 3; i++)
+		assert_refused(i == 0 ? 2 : 1);
 	run_ms(1000);
 	assert_int_equal(fake_hca_waiting(&world.hca), 0);
 	ib_unregister_mad_agent(agent);
