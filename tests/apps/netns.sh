@@ -50,8 +50,13 @@ run ip -o addr show dev ib0
 says run 'inet 198\.18\.0\.2/15 '
 run ip -o addr show dev lo
 says run 'inet 127\.0\.0\.1/8 '
-run ip route get 239.1.1.1
-says run 'dev ib0 '
+run python3 -c '
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.connect(("239.1.1.1", 1))
+print(s.getsockname()[0])
+'
+says run '^198\.18\.0\.2$'
 
 say 'a connection between nodes'
 on h3
