@@ -5,6 +5,8 @@
  * when somebody asks, some at a time, and answered in order when all are there. What does
  * not answer, or has no such table, has no record.
  *
+ * Differs: lanes and arbitration are what the ports have, whoever manages quality of service.
+ *
  * All of these records begin with a LID and two numbers, and have the attribute at 8.
  */
 #include <errno.h>
