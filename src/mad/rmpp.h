@@ -73,4 +73,8 @@ int rmpp_receiver_create(const struct rmpp_receiver_config *config,
 void rmpp_receiver_receive(struct rmpp_receiver *r, const uint8_t mad[MAD_BYTES]);
 void rmpp_receiver_destroy(struct rmpp_receiver *r);
 
+/* A message that is one segment has arrived: the ACK that its sender waits for. For those
+ * who take no longer ones, and keep no receiver. */
+void rmpp_acknowledge(const uint8_t segment[MAD_BYTES], uint8_t ret[MAD_BYTES]);
+
 #endif

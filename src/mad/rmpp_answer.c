@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "mad/rmpp_priv.h"
 
+#include "mad/rmpp.h"
+
 #include <string.h>
 
-#define METHOD 3
+#define MGMT_CLASS 1
+#define METHOD     3
 
 void rmpp_answer_write(uint8_t mad[MAD_BYTES], const struct rmpp_answer *answer)
 {
@@ -20,4 +23,18 @@ void rmpp_answer_write(uint8_t mad[MAD_BYTES], const struct rmpp_answer *answer)
 	if (answer->to_the_sender)
 		mad[METHOD] ^= MAD_METHOD_RESPONSE;
 	rmpp_header_put(mad, &rmpp);
+}
+
+void rmpp_acknowledge(const uint8_t segment[MAD_BYTES], uint8_t ret[MAD_BYTES])
+{
+	const struct rmpp_answer ack = {
+		.header = segment,
+		.header_bytes = rmpp_data_offset(segment[MGMT_CLASS]),
+		.to_the_sender = true,
+		.type = RMPP_ACK,
+		.segment = 1,
+		.window_last = 1,
+	};
+
+	rmpp_answer_write(ret, &ack);
 }

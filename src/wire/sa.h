@@ -148,6 +148,37 @@ struct sa_path {
 void sa_path_get(const uint8_t data[SA_PATH_BYTES], struct sa_path *ret);
 void sa_path_put(uint8_t data[SA_PATH_BYTES], const struct sa_path *rec);
 
+/* -- MultiPathRecord: between some ports and some others, as PathRecords ---------------- */
+
+#define SA_MULTI_PATH_BYTES 200u
+#define SA_MULTI_PATH_GIDS  11u /* that one MAD holds */
+
+#define SA_MPR_NUMB_PATH     (1ull << 6)
+#define SA_MPR_PKEY          (1ull << 7)
+#define SA_MPR_SL            (1ull << 9)
+#define SA_MPR_MTU_SELECTOR  (1ull << 10)
+#define SA_MPR_MTU           (1ull << 11)
+#define SA_MPR_RATE_SELECTOR (1ull << 12)
+#define SA_MPR_RATE          (1ull << 13)
+#define SA_MPR_LIFE_SELECTOR (1ull << 14)
+#define SA_MPR_LIFE          (1ull << 15)
+#define SA_MPR_SGID_COUNT    (1ull << 19)
+#define SA_MPR_DGID_COUNT    (1ull << 20)
+
+struct sa_multi_path {
+	uint8_t raw_traffic;
+	uint32_t flow_label;
+	uint8_t hop_limit, tclass, reversible, numb_path;
+	uint16_t pkey, qos_class;
+	uint8_t sl, mtu_selector, mtu, rate_selector, rate, lifetime_selector, lifetime;
+	uint8_t sgid_count, dgid_count;
+	union ib_gid gids[SA_MULTI_PATH_GIDS]; /* the sources, then the destinations */
+};
+void sa_multi_path_get(const uint8_t data[SA_MULTI_PATH_BYTES],
+		       struct sa_multi_path *ret);
+void sa_multi_path_put(uint8_t data[SA_MULTI_PATH_BYTES],
+		       const struct sa_multi_path *rec);
+
 /* -- the others ---------------------------------------------------------------------- */
 
 #define SA_NODE_RECORD_BYTES   108u

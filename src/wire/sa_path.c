@@ -39,3 +39,40 @@ void sa_path_put(uint8_t data[SA_PATH_BYTES], const struct sa_path *rec)
 {
 	wire_put(&format, data, rec);
 }
+
+#undef P
+#undef B
+#define P(name, byte)             WIRE_BYTES(struct sa_multi_path, name, byte)
+#define B(name, byte, skip, bits) WIRE_BITS(struct sa_multi_path, name, byte, skip, bits)
+static const struct wire_field multi_fields[] = {
+	B(raw_traffic, 0, 0, 1),
+	B(flow_label, 0, 4, 20),
+	P(hop_limit, 3),
+	P(tclass, 4),
+	B(reversible, 5, 0, 1),
+	B(numb_path, 5, 1, 7),
+	P(pkey, 6),
+	B(qos_class, 8, 0, 12),
+	B(sl, 9, 4, 4),
+	B(mtu_selector, 10, 0, 2),
+	B(mtu, 10, 2, 6),
+	B(rate_selector, 11, 0, 2),
+	B(rate, 11, 2, 6),
+	B(lifetime_selector, 12, 0, 2),
+	B(lifetime, 12, 2, 6),
+	P(sgid_count, 15),
+	P(dgid_count, 16),
+	P(gids, 24),
+};
+static const struct wire_format multi_format =
+	WIRE_FORMAT(0, SA_MULTI_PATH_BYTES, multi_fields);
+
+void sa_multi_path_get(const uint8_t data[SA_MULTI_PATH_BYTES], struct sa_multi_path *ret)
+{
+	wire_get(&multi_format, data, ret);
+}
+
+void sa_multi_path_put(uint8_t data[SA_MULTI_PATH_BYTES], const struct sa_multi_path *rec)
+{
+	wire_put(&multi_format, data, rec);
+}

@@ -4,6 +4,7 @@
  */
 #include "fabric/sa/server_priv.h"
 
+#define CAP_MULTI_PATH       (1u << 10)
 #define CAP_PORT_INFO_MATCH  (1u << 13)
 #define CAP2_PORT_INFO_MATCH (1u << 10)
 #define RESPONSE_TIME        16 /* 4.096 us times 2^16: a quarter of a second */
@@ -13,7 +14,7 @@ int sa_class_port_info(struct sa_request *req)
 	static const struct sa_class_port_info info = {
 		.base_version = 1,
 		.class_version = 2,
-		.cap_mask = SA_CPI_UD_MULTICAST | CAP_PORT_INFO_MATCH,
+		.cap_mask = SA_CPI_UD_MULTICAST | CAP_MULTI_PATH | CAP_PORT_INFO_MATCH,
 		.cap_mask2 = SA_CPI2_SEND_ONLY_FULL | CAP2_PORT_INFO_MATCH,
 		.resp_time = RESPONSE_TIME,
 		.redirect_qp = IB_QP_GSI,

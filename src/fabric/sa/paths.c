@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * PathRecord: from port to port, and from a port to a group (spec/sa-sm 4.3).
+ * PathRecord: from port to port, and from a port to a group (spec/sa-sm 4.3);
+ * MultiPathRecord, which asks for the former between several ports at once.
  */
+#include <limits.h>
+
 #include "fabric/sa/server_priv.h"
 
 #define MULTICAST_HOP_LIMIT 255 /* of groups that are not link-local */
@@ -356,4 +359,88 @@ int sa_path_query(struct sa_request *req)
 		return unicast(&q);
 	multicast(&q);
 	return 0;
+}
+
+/* -- between several ports ------------------------------------------------------------- */
+
+/* What restricts paths, by the names that PathRecord has for it. */
+static void restrict_as(struct query *q, const struct sa_multi_path *m)
+{
+	static const struct {
+		uint64_t multi, path;
+	} names[] = {
+		{ SA_MPR_PKEY, SA_PR_PKEY },
+		{ SA_MPR_SL, SA_PR_SL },
+		{ SA_MPR_MTU_SELECTOR, SA_PR_MTU_SELECTOR },
+		{ SA_MPR_MTU, SA_PR_MTU },
+		{ SA_MPR_RATE_SELECTOR, SA_PR_RATE_SELECTOR },
+		{ SA_MPR_RATE, SA_PR_RATE },
+		{ SA_MPR_LIFE_SELECTOR, SA_PR_LIFE_SELECTOR },
+		{ SA_MPR_LIFE, SA_PR_LIFE },
+	};
+
+	q->mask = SA_PR_SGID | SA_PR_DGID;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (q->req->sa.comp_mask & names[i].multi)
+			q->mask |= names[i].path;
+	}
+	q->rec = (struct sa_path){
+		.pkey = m->pkey,
+		.sl = m->sl,
+		.mtu_selector = m->mtu_selector,
+		.mtu = m->mtu,
+		.rate_selector = m->rate_selector,
+		.rate = m->rate,
+		.lifetime_selector = m->lifetime_selector,
+		.lifetime = m->lifetime,
+	};
+}
+
+static const struct subnet_port *port_of_gid(const struct query *q,
+					     const union ib_gid *gid)
+{
+	const struct sa_server *s = q->req->server;
+
+	return sa_gid_is_here(s, gid) ? sa_port_by_guid(s, sa_gid_guid(gid)) : NULL;
+}
+
+/* At most SA_MULTI_PATH_GIDS in all, so this is no work to be done in steps. */
+static int between_all(struct query *q, const struct sa_multi_path *m, unsigned int most)
+{
+	const union ib_gid *to = m->gids + m->sgid_count;
+
+	for (unsigned int i = 0; i < m->sgid_count + m->dgid_count; i++) {
+		if (!port_of_gid(q, &m->gids[i]))
+			return SA_REQ_INVALID_GID;
+	}
+	for (unsigned int i = 0; i < m->sgid_count; i++) {
+		for (unsigned int k = 0; k < m->dgid_count; k++) {
+			if (q->req->records >= most)
+				return 0;
+			q->rec.sgid = m->gids[i];
+			q->rec.dgid = to[k];
+			if (!visit(q, port_of_gid(q, &m->gids[i]),
+				   port_of_gid(q, &to[k])))
+				return 0;
+		}
+	}
+	return 0;
+}
+
+int sa_multi_path_query(struct sa_request *req)
+{
+	struct query q = { .req = req, .requester = sa_request_port(req) };
+	uint64_t mask = req->sa.comp_mask;
+	struct sa_multi_path m;
+
+	if (!q.requester)
+		return SA_SILENT;
+	sa_multi_path_get(sa_request_data(req), &m);
+	if (!(mask & SA_MPR_SGID_COUNT) || !(mask & SA_MPR_DGID_COUNT) || !m.sgid_count ||
+	    !m.dgid_count)
+		return SA_INSUFFICIENT_COMPONENTS;
+	if (m.sgid_count + m.dgid_count > SA_MULTI_PATH_GIDS)
+		return SA_REQ_INVALID;
+	restrict_as(&q, &m);
+	return between_all(&q, &m, mask & SA_MPR_NUMB_PATH ? m.numb_path : UINT_MAX);
 }

@@ -22,6 +22,7 @@ static const struct sa_served attributes[] = {
 	  .set = sa_mcmember_set,
 	  .remove = sa_mcmember_delete },
 	{ .id = SA_PATH_RECORD, .stride = 8, .query = sa_path_query },
+	{ .id = SA_MULTI_PATH_RECORD, .stride = 8, .multi = sa_multi_path_query },
 	{ .id = SA_SERVICE_RECORD,
 	  .stride = 22,
 	  .query = sa_service_query,
@@ -258,6 +259,8 @@ static void write_headers(struct sa_request *req)
 
 	mad.method = answering_method(mad.method);
 	mad.status = req->status;
+	if (mad.attr_id == SA_MULTI_PATH_RECORD)
+		mad.attr_id = SA_PATH_RECORD; /* spec/sa-sm 1.1 */
 	sa.sm_key = 0;
 	sa.attr_offset = req->status || !req->records ? 0 : req->attribute->stride;
 	mad_header_put(req->bytes, &mad);
@@ -307,6 +310,13 @@ static bool transfer_start(struct sa_request *req)
 	return true;
 }
 
+/* Its answer is a transfer, whatever is in it. */
+static bool is_for_table(const struct sa_request *req)
+{
+	return req->mad.method == MAD_METHOD_GET_TABLE ||
+	       req->mad.method == MAD_METHOD_GET_MULTI;
+}
+
 /* It changes something, or might. */
 static bool is_change(const struct sa_request *req)
 {
@@ -329,7 +339,7 @@ void sa_request_release(struct sa_request *req)
 	else
 		s->counters.answers++;
 	write_headers(req);
-	if (!req->status && req->mad.method == MAD_METHOD_GET_TABLE) {
+	if (!req->status && is_for_table(req)) {
 		if (transfer_start(req))
 			return; /* transfer_done frees it */
 		/* Asking again is all that helps, as OpenSM's clients know. */
@@ -359,7 +369,7 @@ static int status_of_records(const struct sa_request *req)
 {
 	if (req->status)
 		return req->status;
-	if (req->mad.method == MAD_METHOD_GET_TABLE || req->records == 1)
+	if (is_for_table(req) || req->records == 1)
 		return 0;
 	return req->records ? SA_TOO_MANY_RECORDS : SA_NO_RECORDS;
 }
@@ -382,6 +392,16 @@ static int query(struct sa_request *req)
 	return status ? status : status_of_records(req);
 }
 
+static int multi(struct sa_request *req)
+{
+	int status;
+
+	if (!req->attribute->multi)
+		return MAD_STATUS_BAD_ATTRIBUTE;
+	status = req->attribute->multi(req);
+	return status ? status : req->status;
+}
+
 static int not_served(struct sa_request *req)
 {
 	req->server->counters.dropped_unknown++;
@@ -401,7 +421,7 @@ static int dispatch(struct sa_request *req)
 	case MAD_METHOD_DELETE:
 		return attribute->remove ? attribute->remove(req) : not_served(req);
 	case MAD_METHOD_GET_MULTI:
-		return MAD_STATUS_BAD_ATTRIBUTE;
+		return multi(req);
 	default:
 		return not_served(req);
 	}
@@ -486,6 +506,21 @@ static bool key_is_good(const struct sa_server *s, uint64_t key)
 	return !key || key == s->sa_key;
 }
 
+/* A request for many paths may be a transfer itself, of one segment, and so it is
+ * acknowledged, each time that it comes. */
+static void acknowledge(struct sa_server *s, const struct sa_address *from,
+			const struct mad_header *mad, const uint8_t *bytes)
+{
+	struct rmpp_header rmpp;
+	uint8_t ack[MAD_BYTES];
+
+	rmpp_header_get(bytes, &rmpp);
+	if (mad->method != MAD_METHOD_GET_MULTI || !(rmpp.flags & RMPP_ACTIVE))
+		return;
+	rmpp_acknowledge(bytes, ack);
+	sa_send(s, from, ack);
+}
+
 static void request_begin(struct sa_server *s, const struct sa_address *from,
 			  const struct mad_header *mad, const uint8_t *bytes)
 {
@@ -496,6 +531,7 @@ static void request_begin(struct sa_server *s, const struct sa_address *from,
 		s->counters.dropped_unknown++;
 		return;
 	}
+	acknowledge(s, from, mad, bytes);
 	if (pending_find(s, from, mad, mad->method)) {
 		s->counters.dropped_repeated++;
 		return;
@@ -535,6 +571,20 @@ static bool is_ack(const struct ib_packet *packet)
 	return rmpp.type == RMPP_ACK;
 }
 
+/* They repeat the header of what they are about: of MultiPathRecords a PathRecord's. */
+static struct sa_request *transfer_find(struct sa_server *s,
+					const struct sa_address *from,
+					const struct mad_header *mad)
+{
+	struct mad_header multi = *mad;
+	struct sa_request *req = pending_find(s, from, mad, MAD_METHOD_GET_TABLE);
+
+	if (req || mad->method != MAD_METHOD_GET_MULTI)
+		return req;
+	multi.attr_id = SA_MULTI_PATH_RECORD;
+	return pending_find(s, from, &multi, MAD_METHOD_GET_MULTI);
+}
+
 /* Not DATA of RMPP: for one of our transfers. */
 static void transfer_receive(struct sa_server *s, const struct ib_packet *packet,
 			     const struct mad_header *mad)
@@ -543,7 +593,7 @@ static void transfer_receive(struct sa_server *s, const struct ib_packet *packet
 	struct sa_request *req;
 
 	address_of(packet, &from);
-	req = pending_find(s, &from, mad, MAD_METHOD_GET_TABLE);
+	req = transfer_find(s, &from, mad);
 	if (!req)
 		return;
 	if (req->sender)

@@ -111,7 +111,8 @@ struct sa_served {
 	int (*query)(struct sa_request *req);
 	int (*set)(struct sa_request *req);
 	int (*remove)(struct sa_request *req);
-	uint16_t bad_table; /* GetTable is refused so: 0 for most */
+	int (*multi)(struct sa_request *req); /* GetMulti: a table of PathRecords */
+	uint16_t bad_table;                   /* GetTable is refused so: 0 for most */
 };
 
 void sa_request_receive(struct sa_server *s, const struct ib_packet *packet);
@@ -336,6 +337,7 @@ int sa_guid_query(struct sa_request *req);
 int sa_sl_to_vl_query(struct sa_request *req);
 int sa_vl_arb_query(struct sa_request *req);
 int sa_path_query(struct sa_request *req);
+int sa_multi_path_query(struct sa_request *req);
 int sa_service_query(struct sa_request *req);
 int sa_service_set(struct sa_request *req);
 int sa_service_delete(struct sa_request *req);

@@ -60,7 +60,7 @@ static void the_class_port_info_claims_what_is_served(void **state)
 	sa_class_port_info_get(record(w, &ask, 0, 0), &info);
 	assert_int_equal(info.base_version, 1);
 	assert_int_equal(info.class_version, 2);
-	assert_int_equal(info.cap_mask, 0x2200);  /* multicast, capability match */
+	assert_int_equal(info.cap_mask, 0x2600);  /* multicast, paths, capability match */
 	assert_int_equal(info.cap_mask2, 0x1400); /* send-only full, the same for 2 */
 	assert_int_equal(info.resp_time, 16);
 	assert_int_equal(info.redirect_qp, 1);
@@ -552,6 +552,118 @@ static void groups_of_other_partitions_have_no_path(void **state)
 	record(w, &ask, 0, 8);
 }
 
+/* -- several paths ------------------------------------------------------------------- */
+
+#define COUNTS (SA_MPR_SGID_COUNT | SA_MPR_DGID_COUNT)
+
+static struct world_ask ask_paths(struct world *w, const struct sa_multi_path *m,
+				  uint64_t mask)
+{
+	struct world_ask ask = ask_of(w, "H2 multi attr=3a", mask);
+
+	sa_multi_path_put(ask.data, m);
+	return ask;
+}
+
+static struct sa_multi_path paths_of(unsigned int from, unsigned int to)
+{
+	struct sa_multi_path m = { .sgid_count = (uint8_t)from,
+				   .dgid_count = (uint8_t)to };
+
+	for (unsigned int i = 0; i < from + to; i++)
+		small_gid(&m.gids[i], SMALL_PREFIX, small_guid(1 + i));
+	return m;
+}
+
+static void paths_between_several_are_one_table(void **state)
+{
+	struct world *w = *state;
+	struct sa_multi_path m = paths_of(2, 3);
+	struct world_ask ask = ask_paths(w, &m, COUNTS);
+	struct sa_path path;
+	struct world_table t;
+
+	world_table_get(w, &t, &ask);
+	assert_int_equal(t.count, 6);
+	assert_int_equal(t.stride, SA_PATH_BYTES);
+	for (unsigned int i = 0; i < 6; i++) {
+		sa_path_get(t.records + SA_PATH_BYTES * i, &path);
+		assert_int_equal(path.slid, 1 + i / 3);
+		assert_int_equal(path.dlid, 3 + i % 3);
+		assert_memory_equal(path.sgid.raw, m.gids[i / 3].raw, 16);
+		assert_memory_equal(path.dgid.raw, m.gids[2 + i % 3].raw, 16);
+	}
+	world_table_end(&t);
+	m.numb_path = 4;
+	ask = ask_paths(w, &m, COUNTS | SA_MPR_NUMB_PATH);
+	assert_int_equal(table_count(w, &ask), 4);
+	m.mtu_selector = SA_SELECT_GT;
+	m.mtu = 4; /* nobody can */
+	ask = ask_paths(w, &m, COUNTS | SA_MPR_MTU_SELECTOR | SA_MPR_MTU);
+	assert_int_equal(table_count(w, &ask), 0);
+}
+
+static void a_request_that_is_a_transfer_is_acknowledged(void **state)
+{
+	struct world *w = *state;
+	struct sa_multi_path m = paths_of(1, 1);
+	struct world_ask ask = ask_paths(w, &m, COUNTS);
+	struct rmpp_header rmpp;
+
+	ask.rmpp = (struct rmpp_header){ .version = 1,
+					 .type = RMPP_DATA,
+					 .flags = RMPP_ACTIVE | RMPP_FIRST | RMPP_LAST,
+					 .segment = 1,
+					 .payload_length = 220 };
+	w->sent_count = 0;
+	world_ask_send(w, &ask);
+	world_run(w, 0);
+	assert_int_equal(w->sent_count, 2);
+	rmpp_header_get(w->sent[0].bytes, &rmpp);
+	assert_int_equal(rmpp.type, RMPP_ACK);
+	assert_int_equal(rmpp.segment, 1);
+	assert_int_equal(w->sent[0].mad.attr_id, SA_MULTI_PATH_RECORD);
+	assert_int_equal(w->sent[0].mad.method,
+			 MAD_METHOD_GET_MULTI | MAD_METHOD_RESPONSE);
+	rmpp_header_get(w->sent[1].bytes, &rmpp);
+	assert_int_equal(rmpp.type, RMPP_DATA);
+	assert_int_equal(w->sent[1].mad.attr_id, SA_PATH_RECORD);
+	assert_int_equal(w->sent[1].mad.method,
+			 MAD_METHOD_GET_MULTI | MAD_METHOD_RESPONSE);
+	/* The acknowledgement was lost: once more, and nothing besides. */
+	w->sent_count = 0;
+	world_ask_send(w, &ask);
+	assert_int_equal(w->sent_count, 1);
+}
+
+static void what_several_paths_need(void **state)
+{
+	struct world *w = *state;
+	struct sa_multi_path m = paths_of(1, 1);
+	struct world_ask ask;
+
+	ask = ask_paths(w, &m, SA_MPR_SGID_COUNT);
+	record(w, &ask, SA_INSUFFICIENT_COMPONENTS, 0);
+	ask = ask_paths(w, &m, 0);
+	record(w, &ask, SA_INSUFFICIENT_COMPONENTS, 0);
+	m.dgid_count = 0;
+	ask = ask_paths(w, &m, COUNTS);
+	record(w, &ask, SA_INSUFFICIENT_COMPONENTS, 0);
+	m.dgid_count = 11;
+	ask = ask_paths(w, &m, COUNTS);
+	record(w, &ask, SA_REQ_INVALID, 0);
+	m.sgid_count = m.dgid_count = 255;
+	ask = ask_paths(w, &m, COUNTS);
+	record(w, &ask, SA_REQ_INVALID, 0);
+	m = paths_of(1, 1);
+	small_gid(&m.gids[1], SMALL_PREFIX, 4711);
+	ask = ask_paths(w, &m, COUNTS);
+	record(w, &ask, SA_REQ_INVALID_GID, 0);
+	small_gid(&m.gids[1], 0xfec0000000000000ull, small_guid(2));
+	ask = ask_paths(w, &m, COUNTS);
+	record(w, &ask, SA_REQ_INVALID_GID, 0);
+}
+
 /* -- services ------------------------------------------------------------------------ */
 
 static struct world_ask ask_service(struct world *w, const char *text,
@@ -684,6 +796,9 @@ int main(void)
 		RECORDS_TEST(tables_of_paths),
 		RECORDS_TEST(a_path_to_a_group_is_the_group),
 		RECORDS_TEST(groups_of_other_partitions_have_no_path),
+		RECORDS_TEST(paths_between_several_are_one_table),
+		RECORDS_TEST(a_request_that_is_a_transfer_is_acknowledged),
+		RECORDS_TEST(what_several_paths_need),
 		RECORDS_TEST(services_are_kept_for_their_lease),
 		RECORDS_TEST(services_have_a_key_and_a_partition),
 		RECORDS_TEST(services_go_with_the_database),

@@ -464,7 +464,8 @@ static inline void world_table_step(struct world_table *t)
 		const struct world_mad *m = &w->sent[t->taken++];
 
 		if (m->mad.tid == t->ask.mad.tid &&
-		    m->mad.method == MAD_METHOD_GET_TABLE_RESP && !m->mad.status)
+		    m->mad.method == (t->ask.mad.method | MAD_METHOD_RESPONSE) &&
+		    !m->mad.status)
 			rmpp_receiver_receive(t->receiver, m->bytes);
 	}
 }

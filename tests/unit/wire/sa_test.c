@@ -110,6 +110,29 @@ static const struct layout_field path_fields[] = {
 };
 LAYOUT_CODEC(sa_path)
 
+#undef P
+#define P(name, word, bit, width) WORD(struct sa_multi_path, name, word, bit, width)
+static const struct layout_field multi_path_fields[] = {
+	P(raw_traffic, 0, 0, 1), P(flow_label, 0, 4, 20),
+	P(hop_limit, 0, 24, 8),  P(tclass, 1, 0, 8),
+	P(reversible, 1, 8, 1),  P(numb_path, 1, 9, 7),
+	P(pkey, 1, 16, 16),      P(qos_class, 2, 0, 12),
+	P(sl, 2, 12, 4),         P(mtu_selector, 2, 16, 2),
+	P(mtu, 2, 18, 6),        P(rate_selector, 2, 24, 2),
+	P(rate, 2, 26, 6),       P(lifetime_selector, 3, 0, 2),
+	P(lifetime, 3, 2, 6),    P(sgid_count, 3, 24, 8),
+	P(dgid_count, 4, 0, 8),  P(gids, 6, 0, 1408),
+};
+LAYOUT_CODEC(sa_multi_path)
+
+static void a_multi_path_record_is_laid_out_as_specified(void **state)
+{
+	static const struct layout l = LAYOUT(sa_multi_path, struct sa_multi_path, 0,
+					      SA_MULTI_PATH_BYTES, multi_path_fields);
+
+	layout_check(&l);
+}
+
 static void a_path_record_is_laid_out_as_specified(void **state)
 {
 	static const struct layout l =
@@ -478,6 +501,7 @@ int main(void)
 		cmocka_unit_test(the_sa_header_is_laid_out_as_specified),
 		cmocka_unit_test(a_mcmember_record_is_laid_out_as_specified),
 		cmocka_unit_test(proxy_join_is_read_at_both_places_and_written_at_bit_7),
+		cmocka_unit_test(a_multi_path_record_is_laid_out_as_specified),
 		cmocka_unit_test(a_path_record_is_laid_out_as_specified),
 		cmocka_unit_test(a_service_record_is_laid_out_as_specified),
 		cmocka_unit_test(class_port_info_is_laid_out_as_specified),
