@@ -38,7 +38,9 @@ flows()
 	flow 'multicast, single, once more' -f m -M1
 	flow 'events' -f e
 	flow 'quality of service' -f q
+	flow 'validation' -f v
 	if [ "$site_scale" = soak ]; then
+		flow 'all of it' -f a
 		flow 'all MLIDs, single' -f m -M3
 		flow 'all MLIDs, among others' -f m -M4
 		flow 'multicast, with MLIDs again' -f m -M2

@@ -128,6 +128,9 @@ int sa_inform_set(struct sa_request *req)
 		return SA_REQ_INVALID;
 	guid = subnet_port_guid(requester);
 	if (info.subscribe) {
+		/* Whatever it says, reports go to where it came from, and who ends it names
+		 * that queue pair, as with OpenSM. */
+		info.qpn = req->from.qp;
 		r = sa_subscription_keep(s, &req->from, guid, &info);
 	} else {
 		sub = find(s, &req->from, guid, &info);

@@ -315,7 +315,12 @@ static void a_subscription_is_one_until_it_ends(void **state)
 	subscribe(w, 3, TRAP_MGID_CREATED);
 	world_assert(w, "H2 set create js=1 mgid=ff12::1", 0);
 	assert_int_equal(reports(w), 1);
+	/* It is the queue pair's that asked, whichever it named, and ended by its number. */
+	info.qpn = 7;
+	assert_int_equal(set_inform(w, 3, 0, &info), 0);
 	info.subscribe = 0;
+	assert_int_equal(set_inform(w, 3, 0, &info), SA_REQ_INVALID);
+	info.qpn = IB_QP_GSI;
 	assert_int_equal(set_inform(w, 3, 0, &info), 0);
 	assert_int_equal(set_inform(w, 3, 0, &info), SA_REQ_INVALID);
 	world_assert(w, "H2 set create js=1 mgid=ff12::2", 0);
@@ -344,7 +349,7 @@ static void subscriptions_can_be_asked_for(void **state)
 	assert_int_equal(got.qpn, 0); /* for those who know the key */
 	world_ask_parse(w, &ask, "H2 get attr=f3 key=1");
 	sa_inform_info_get(world_do(w, &ask)->bytes + SA_DATA + 24, &got);
-	assert_int_equal(got.qpn, 0x123);
+	assert_int_equal(got.qpn, IB_QP_GSI);
 	subscribe(w, 4, TRAP_MGID_DELETED);
 	world_assert(w, "H2 get attr=f3", SA_TOO_MANY_RECORDS);
 	world_ask_parse(w, &ask, "H2 get attr=f3");
