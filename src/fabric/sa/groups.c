@@ -394,6 +394,7 @@ static int partition_group(struct sa_server *s, const struct sm_partition *parti
 		.flow_label = g->flow_label,
 		.lifetime = SA_LIFE_TIME,
 		.scope = g->mgid[1] & 0xf,
+		.join_state = SA_JOIN_FULL, /* as if somebody had created it */
 	};
 	struct sa_group *group;
 	int r;

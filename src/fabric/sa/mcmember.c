@@ -289,6 +289,7 @@ int sa_mcmember_delete(struct sa_request *req)
 	if (status)
 		return status;
 	mlid = c.group->rec.mlid;
+	c.rec.scope = c.group->rec.scope;
 	c.rec.join_state = sa_member_leave(c.s, m, c.rec.join_state);
 	c.rec.mtu_selector = SA_SELECT_EQ;
 	c.rec.rate_selector = SA_SELECT_EQ;

@@ -22,7 +22,7 @@ static bool fields_match(const struct query *q, const struct sa_mcmember *group)
 	return (!(mask & SA_MCM_QKEY) || rec->qkey == group->qkey) &&
 	       (!(mask & SA_MCM_MLID) || rec->mlid == group->mlid) &&
 	       (!(mask & SA_MCM_TCLASS) || rec->tclass == group->tclass) &&
-	       (!(mask & SA_MCM_PKEY) || rec->pkey == group->pkey) &&
+	       (!(mask & SA_MCM_PKEY) || ib_pkeys_match(rec->pkey, group->pkey)) &&
 	       (!(mask & SA_MCM_SL) || rec->sl == group->sl) &&
 	       (!(mask & SA_MCM_FLOW_LABEL) || rec->flow_label == group->flow_label) &&
 	       (!(mask & SA_MCM_HOP_LIMIT) || rec->hop_limit == group->hop_limit) &&

@@ -152,7 +152,7 @@ static bool visit(const struct query *q, const struct subnet_port *from,
 		.mtu_selector = SA_SELECT_EQ,
 		.rate_selector = SA_SELECT_EQ,
 		.lifetime_selector = SA_SELECT_EQ,
-		.lifetime = SA_LIFE_TIME,
+		.lifetime = from == to ? 0 : SA_LIFE_TIME, /* no switch is on the way */
 	};
 
 	if (!subnet_ports_share_pkey(q->requester, from) ||
@@ -334,8 +334,8 @@ static void multicast(const struct query *q)
 		path.slid = q->rec.slid;
 	path.dlid = group->mlid;
 	path.flow_label = group->flow_label;
-	path.hop_limit = (group->mgid.raw[1] & 0xf) > LINK_LOCAL ? MULTICAST_HOP_LIMIT
-								 : group->hop_limit;
+	path.hop_limit = (group->mgid.raw[1] & 0xf) != LINK_LOCAL ? MULTICAST_HOP_LIMIT
+								  : group->hop_limit;
 	path.tclass = group->tclass;
 	path.numb_path = 1;
 	path.pkey = group->pkey;

@@ -174,7 +174,7 @@ static bool pkey_is_shared(const struct sa_server *s, const struct subnet_port *
 	if (rec->gid.raw[0] == 0xff || !sa_gid_is_here(s, &rec->gid))
 		return true;
 	port = sa_port_by_guid(s, sa_gid_guid(&rec->gid));
-	return !port || sa_port_has_base(port, rec->pkey);
+	return port && sa_port_has_base(port, rec->pkey);
 }
 
 int sa_service_set(struct sa_request *req)
@@ -193,8 +193,8 @@ int sa_service_set(struct sa_request *req)
 	if (!(mask & COMPONENT_LEASE))
 		rec.lease = LEASE_FOREVER;
 	if (!(mask & COMPONENT_PKEY))
-		rec.pkey = 0;
-	if (!pkey_is_shared(s, requester, &rec))
+		rec.pkey = IB_PKEY_DEFAULT_FULL;
+	else if (!pkey_is_shared(s, requester, &rec))
 		return SA_REQ_INVALID;
 	entry = find(s, &rec);
 	if (entry && !may_change(entry, requester, &rec))
@@ -215,10 +215,13 @@ int sa_service_delete(struct sa_request *req)
 	if (!requester)
 		return SA_SILENT;
 	sa_service_get(sa_request_data(req), &rec);
+	if (req->sa.comp_mask & COMPONENT_PKEY &&
+	    !pkey_is_shared(req->server, requester, &rec))
+		return SA_REQ_INVALID;
 	/* Who deletes what he found has it whole, whatever components he names. */
 	entry = find(req->server, &rec);
 	if (!entry && !(req->sa.comp_mask & COMPONENT_PKEY)) {
-		rec.pkey = 0;
+		rec.pkey = IB_PKEY_DEFAULT_FULL;
 		entry = find(req->server, &rec);
 	}
 	if (!entry)

@@ -69,9 +69,10 @@ static unsigned int last_end_port(const struct subnet_node *node)
 	return node->info.node_type == SMP_NODE_SWITCH ? 0 : node->info.num_ports;
 }
 
+/* A switch's ports are there without a link, too. */
 static bool is_there(const struct subnet_port *port)
 {
-	return port->seen || port->num == 0;
+	return port->seen || port->node->info.node_type == SMP_NODE_SWITCH;
 }
 
 typedef bool (*visit_fn)(const struct query *q, const struct subnet_port *port);

@@ -81,8 +81,9 @@ static void components_filter(void **state)
 	assert_int_equal(world_count(w, "H6 table rate=<3"), 1);
 	assert_int_equal(world_count(w, "H6 table rate=*3"), 3);
 	assert_int_equal(world_count(w, "H6 table life=1 lifesel=2"), 3);
-	/* All four bits, of the creating request; of each member for the trusted. */
-	assert_int_equal(world_count(w, "H6 table js=1"), 1);
+	/* All four bits, of the creating request, which the partition's group has as if it
+	 * had one; of each member for the trusted. */
+	assert_int_equal(world_count(w, "H6 table js=1"), 2);
 	assert_int_equal(world_count(w, "H6 table js=9"), 1);
 	assert_int_equal(world_count(w, "H6 table js=8"), 0);
 	assert_int_equal(world_count(w, "H6 table js=6 port=H3"), 1);
