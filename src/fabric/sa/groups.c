@@ -240,6 +240,12 @@ static void group_lost_full(struct sa_server *s, struct sa_group *group)
 	sa_group_end(s, group);
 }
 
+void sa_member_confirm(struct sa_server *s, struct sa_member *m, uint8_t bits)
+{
+	m->unconfirmed &= (uint8_t)~bits;
+	sa_journal_member(s, m->group, m->port->guid, sa_member_confirmed(m), m->proxy);
+}
+
 int sa_member_set(struct sa_server *s, struct sa_group *group, uint64_t port_guid,
 		  uint8_t join_state, bool proxy)
 {
@@ -271,7 +277,6 @@ int sa_group_join(struct sa_server *s, struct sa_group *group, uint64_t port_gui
 	*ret_joined = bits & (uint8_t)~m->join_state;
 	if (member_set_state(m, m->join_state | bits))
 		sa_route_changed(s, group->rec.mlid);
-	sa_journal_member(s, group, port_guid, m->join_state, m->proxy);
 	if (!before && group->full_members)
 		sa_report_group(s, TRAP_MGID_CREATED, group);
 	return 0;
@@ -295,7 +300,7 @@ uint8_t sa_member_leave(struct sa_server *s, struct sa_member *m, uint8_t bits)
 	bool tell = member_set_state(m, left);
 	bool lost;
 
-	sa_journal_member(s, group, m->port->guid, left, m->proxy);
+	sa_member_confirm(s, m, bits);
 	if (!left)
 		member_destroy(s, m);
 	lost = before && !group->full_members;
@@ -315,7 +320,7 @@ void sa_member_undo(struct sa_server *s, struct sa_member *m, uint8_t bits)
 	bool tell = member_set_state(m, left);
 	bool lost;
 
-	sa_journal_member(s, group, m->port->guid, left, m->proxy);
+	sa_member_confirm(s, m, bits);
 	if (!left)
 		member_destroy(s, m);
 	lost = before && !group->full_members;

@@ -206,6 +206,7 @@ static void answer(struct sa_request *req, const struct sa_mcmember *rec)
 static int join(struct change *c, struct sa_request *req)
 {
 	struct sa_mcmember rec = c->group->rec;
+	struct sa_member *m;
 	uint8_t joined;
 	int r;
 
@@ -213,12 +214,18 @@ static int join(struct change *c, struct sa_request *req)
 	if (r < 0)
 		return SA_NO_RESOURCES;
 	rec.port_gid = c->rec.port_gid;
-	rec.join_state = sa_member_find(c->s, c->group, c->guid)->join_state;
+	m = sa_member_find(c->s, c->group, c->guid);
+	rec.join_state = m->join_state;
 	answer(req, &rec);
 	req->mgid = rec.mgid;
 	req->port_guid = c->guid;
 	req->joined = joined;
-	return sa_route_wait(req, rec.mlid) ? SA_WAITS : 0;
+	if (sa_route_wait(req, rec.mlid)) {
+		m->unconfirmed |= joined;
+		return SA_WAITS;
+	}
+	sa_member_confirm(c->s, m, joined);
+	return 0;
 }
 
 int sa_mcmember_set(struct sa_request *req)

@@ -77,6 +77,14 @@ static struct sa_member *request_member(const struct sa_request *req)
 	return m && (m->join_state & req->joined) ? m : NULL;
 }
 
+static void confirm(struct sa_request *req)
+{
+	struct sa_member *m = req->joined ? request_member(req) : NULL;
+
+	if (m)
+		sa_member_confirm(req->server, m, req->joined);
+}
+
 static void fail(struct sa_request *req)
 {
 	struct sa_member *m = req->joined ? request_member(req) : NULL;
@@ -138,6 +146,8 @@ static void end_all(struct list *waiting, uint16_t mlid, int error)
 		struct sa_request *req = container_of(l, struct sa_request, link);
 
 		list_remove(l);
+		if (!error)
+			confirm(req);
 		sa_request_end(req, outcome(req, mlid, error));
 	}
 }

@@ -53,16 +53,48 @@ static size_t saved_bytes(const struct sa_server *s)
 	       (size_t)s->services.count * SA_SERVICE_BYTES;
 }
 
+static uint32_t count_confirmed(const struct sa_group *group)
+{
+	uint32_t count = 0;
+
+	for (unsigned int i = 0; i < group->count; i++)
+		count += sa_member_confirmed(group->members[i]) != 0;
+	return count;
+}
+
+/* Who was not told so is no member: its join may come to nothing. */
+static bool is_saved(const struct sa_group *group)
+{
+	return group->well_known || count_confirmed(group);
+}
+
 static void put_group(struct writer *w, const struct sa_group *group)
 {
 	sa_mcmember_put(w->bytes + w->length, &group->rec);
 	w->length += SA_MCMEMBER_BYTES;
 	put(w, group->well_known, 1);
-	put(w, group->count, 4);
+	put(w, count_confirmed(group), 4);
 	for (unsigned int i = 0; i < group->count; i++) {
-		put(w, group->ports[i].port_guid, 8);
-		put(w, group->members[i]->join_state, 1);
-		put(w, group->members[i]->proxy, 1);
+		const struct sa_member *m = group->members[i];
+
+		if (!sa_member_confirmed(m))
+			continue;
+		put(w, m->port->guid, 8);
+		put(w, sa_member_confirmed(m), 1);
+		put(w, m->proxy, 1);
+	}
+}
+
+static void put_groups(struct writer *w, const struct sa_server *s)
+{
+	uint32_t count = 0;
+
+	sa_for_each_group(group, s)
+		count += is_saved(group);
+	put(w, count, 4);
+	sa_for_each_group(group, s) {
+		if (is_saved(group))
+			put_group(w, group);
 	}
 }
 
@@ -97,9 +129,7 @@ int sa_server_save(const struct sa_server *s, uint8_t **ret, size_t *ret_length)
 	put(&w, MAGIC, 4);
 	put(&w, VERSION, 4);
 	put(&w, s->next_mgid, 4);
-	put(&w, s->groups.count, 4);
-	sa_for_each_group(group, s)
-		put_group(&w, group);
+	put_groups(&w, s);
 	put(&w, s->subscriptions.count, 4);
 	list_for_each(l, &s->subscription_list)
 		put_subscription(&w, container_of(l, struct sa_subscription, link));

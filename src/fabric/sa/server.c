@@ -199,6 +199,11 @@ static void restore(struct sa_server *s)
 	for (i = sa_mlid_next(&s->mlids, 0); i < SA_MLIDS_MAX;
 	     i = sa_mlid_next(&s->mlids, i + 1))
 		forget_lost_members(s, i);
+	/* Another one may just have joined when the last master died. */
+	sa_for_each_group(group, s) {
+		if (s->inherits && !group->full_members && !group->well_known)
+			sa_group_destroy(s, group);
+	}
 	sa_routes_restore(s);
 	if (s->inherits)
 		return; /* subscribers have heard of them */

@@ -173,6 +173,7 @@ struct sa_member {
 	struct sa_member_port *port;
 	unsigned int place; /* in the group's arrays */
 	uint8_t join_state;
+	uint8_t unconfirmed; /* of these: no join of theirs is answered, nor may be */
 	bool proxy; /* somebody else joined it first; fixed by that: spec/sa-sm 1.6 */
 };
 
@@ -220,6 +221,12 @@ int sa_group_join(struct sa_server *s, struct sa_group *group, uint64_t port_gui
 /* Take the bits away, by the rules of spec/sa-sm 1.11: what is left of the membership.
  * The member, and its group, may be gone afterwards. */
 uint8_t sa_member_leave(struct sa_server *s, struct sa_member *member, uint8_t bits);
+/* The switches have been set for these bits. */
+void sa_member_confirm(struct sa_server *s, struct sa_member *member, uint8_t bits);
+static inline uint8_t sa_member_confirmed(const struct sa_member *member)
+{
+	return member->join_state & (uint8_t)~member->unconfirmed;
+}
 /* As another SA says, exactly; 0: no member. Nobody is told, and the group stays. */
 int sa_member_set(struct sa_server *s, struct sa_group *group, uint64_t port_guid,
 		  uint8_t join_state, bool proxy);
