@@ -413,6 +413,7 @@ struct tx {
 	uint64_t tail;                 /* oldest position that is whole */
 	uint64_t gate_head;            /* look at cursors before writing this position */
 	uint64_t gate_bytes;           /*  ... and before the payload gets here */
+	uint64_t prefaulted;           /* payload below is in memory */
 	struct engine_ah *last_ah;     /* of this batch; found to be true in it */
 	uint64_t ring[SHM_SLOT_WORDS]; /* whom the batch is for, besides last_ah's peers */
 	uint32_t ring_words;           /* a bit a word of ring that is not zero */

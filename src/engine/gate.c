@@ -8,6 +8,9 @@
  * that does not move at most GRACE_NS, once; after that the receiver is lagging, and is
  * not waited for until it has caught up, each time a little later.
  *
+ * The gate is also where the log's memory is had, step by step, while it is used for the
+ * first time.
+ *
  * Only receivers count that have something to lose: a datagram for them, not yet read.
  *
  * G2  the cursor, loaded with acquire, pairs with G1 (rx.c). It is advice: whatever it
@@ -172,6 +175,16 @@ static uint64_t look_at_all(struct engine *e, const struct need *need)
 	return floor;
 }
 
+/* In the first lap, the memory that the datagram is written to, and what comes behind it. */
+static void prefault(struct tx *tx, const struct need *need)
+{
+	for (; need->end > tx->prefaulted && tx->prefaulted < SHM_LOG_PAYLOAD;
+	     tx->prefaulted += SHM_LOG_STEP)
+		shm_log_prefault(tx->log, tx->prefaulted);
+	if (tx->prefaulted < SHM_LOG_PAYLOAD)
+		tx->gate_bytes = smaller(tx->gate_bytes, tx->prefaulted);
+}
+
 /* When to look again, if `floor` is to be kept. */
 static void set_gates(struct tx *tx, uint64_t floor, const struct need *need)
 {
@@ -231,5 +244,6 @@ bool tx_gate_unlocked(struct engine *e, uint32_t rest)
 		step_aside_unlocked(e, &need);
 	}
 	set_gates(tx, floor, &need);
+	prefault(tx, &need);
 	return need.waits;
 }

@@ -42,6 +42,7 @@ static int log_install(struct engine *e, struct shm_log *log, struct tx_place *p
 	lock_take(&e->tx_lock);
 	e->tx.places = places;
 	e->tx.log = log;
+	e->tx.prefaulted = SHM_LOG_STEP;
 	lock_drop(&e->tx_lock);
 	return 0;
 }

@@ -14,7 +14,7 @@ static int counters_init(int fd, uint32_t slot)
 	int r;
 
 	/* The header only: the rest of the file stays sparse. */
-	r = shm_memfile_map(fd, offsetof(struct shm_counters, qps), true, false, &p);
+	r = shm_memfile_map(fd, offsetof(struct shm_counters, qps), true, &p);
 	if (r < 0)
 		return r;
 	c = p;
@@ -50,7 +50,7 @@ int shm_counters_map(int fd, int writable, struct shm_counters **ret)
 	r = shm_memfile_verify(fd, sizeof(*c), SHM_SEALS_SIZE);
 	if (r < 0)
 		return r;
-	r = shm_memfile_map(fd, sizeof(*c), writable, false, &p);
+	r = shm_memfile_map(fd, sizeof(*c), writable, &p);
 	if (r < 0)
 		return r;
 	c = p;

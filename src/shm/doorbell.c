@@ -26,7 +26,7 @@ static int doorbell_init(int fd, uint32_t slot, uint32_t incarnation)
 	void *p;
 	int r;
 
-	r = shm_memfile_map(fd, offsetof(struct shm_doorbell, cursors), true, false, &p);
+	r = shm_memfile_map(fd, offsetof(struct shm_doorbell, cursors), true, &p);
 	if (r < 0)
 		return r;
 	d = p;
@@ -62,7 +62,7 @@ int shm_doorbell_map(int fd, struct shm_doorbell **ret)
 	r = shm_memfile_verify(fd, sizeof(**ret), SHM_SEALS_SIZE);
 	if (r < 0)
 		return r;
-	r = shm_memfile_map(fd, sizeof(**ret), true, false, &p);
+	r = shm_memfile_map(fd, sizeof(**ret), true, &p);
 	if (r < 0)
 		return r;
 	*ret = p;

@@ -13,10 +13,11 @@ int shm_log_create(uint32_t slot, uint32_t incarnation, int *ret_fd, struct shm_
 	void *p;
 	int r;
 
-	r = shm_memfile_create_mapped("verbcast-log", sizeof(*log), true, ret_fd, &p);
+	r = shm_memfile_create_mapped("verbcast-log", sizeof(*log), ret_fd, &p);
 	if (r < 0)
 		return r;
 	log = p;
+	shm_memfile_prefault(log, offsetof(struct shm_log, payload) + SHM_LOG_STEP, true);
 	log->h.magic = SHM_LOG_MAGIC;
 	log->h.layout_version = SHM_LAYOUT_VERSION;
 	log->h.slot = slot;
@@ -24,6 +25,12 @@ int shm_log_create(uint32_t slot, uint32_t incarnation, int *ret_fd, struct shm_
 	atomic_store_explicit(&log->h.head, 1, memory_order_release);
 	*ret = log;
 	return 0;
+}
+
+void shm_log_prefault(struct shm_log *log, uint64_t from)
+{
+	if (from < SHM_LOG_PAYLOAD)
+		shm_memfile_prefault(log->payload + from, SHM_LOG_STEP, true);
 }
 
 int shm_log_verify(int fd)
@@ -40,7 +47,7 @@ int shm_log_map(int fd, uint32_t slot, uint32_t incarnation, const struct shm_lo
 	r = shm_log_verify(fd);
 	if (r < 0)
 		return r;
-	r = shm_memfile_map(fd, sizeof(*log), false, true, &p);
+	r = shm_memfile_map(fd, sizeof(*log), false, &p);
 	if (r < 0)
 		return r;
 	log = p;
@@ -50,6 +57,8 @@ int shm_log_map(int fd, uint32_t slot, uint32_t incarnation, const struct shm_lo
 		shm_log_unmap(log);
 		return -EPROTO;
 	}
+	shm_memfile_prefault(log, offsetof(struct shm_log, payload) + SHM_LOG_STEP,
+			     false);
 	*ret = log;
 	return 0;
 }

@@ -131,9 +131,15 @@ struct shm_log {
 };
 static_assert(offsetof(struct shm_log, slots) == 4096, "shm layout");
 
-/* Owner: create, map read-write, prefault, seal. */
+/* Payload comes to memory in steps, as it is used: who says little takes little. */
+#define SHM_LOG_STEP (256u << 10)
+static_assert(SHM_LOG_PAYLOAD % SHM_LOG_STEP == 0, "whole steps");
+
+/* Owner: create, map read-write, prefault all but the payload behind its first step, seal. */
 int shm_log_create(uint32_t slot, uint32_t incarnation, int *ret_fd,
 		   struct shm_log **ret);
+/* Owner: prefault the step of payload that begins at `from`. */
+void shm_log_prefault(struct shm_log *log, uint64_t from);
 /* Anyone: verify seals and size of a descriptor that a client handed in. 0 or -EPROTO. */
 int shm_log_verify(int fd);
 /* Follower: map read-only, checked, not inherited by children. */

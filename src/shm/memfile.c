@@ -99,11 +99,10 @@ int shm_memfile_verify(int fd, size_t bytes, int kind)
 	return 0;
 }
 
-int shm_memfile_map(int fd, size_t bytes, bool writable, bool prefault, void **ret)
+int shm_memfile_map(int fd, size_t bytes, bool writable, void **ret)
 {
 	int prot = writable ? PROT_READ | PROT_WRITE : PROT_READ;
-	void *p = mmap(NULL, bytes, prot, MAP_SHARED | (prefault ? MAP_POPULATE : 0), fd,
-		       0);
+	void *p = mmap(NULL, bytes, prot, MAP_SHARED, fd, 0);
 	int r;
 
 	if (p == MAP_FAILED)
@@ -123,8 +122,22 @@ void shm_memfile_unmap(const void *mapping, size_t bytes)
 		munmap((void *)(uintptr_t)mapping, bytes);
 }
 
-int shm_memfile_create_mapped(const char *name, size_t bytes, bool prefault, int *ret_fd,
-			      void **ret)
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ  22
+#define MADV_POPULATE_WRITE 23
+#endif
+
+void shm_memfile_prefault(const void *from, size_t bytes, bool writable)
+{
+	const uintptr_t page = 4096, begin = (uintptr_t)from & ~(page - 1);
+	int saved = errno;
+
+	madvise((void *)begin, (uintptr_t)from + bytes - begin,
+		writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+	errno = saved;
+}
+
+int shm_memfile_create_mapped(const char *name, size_t bytes, int *ret_fd, void **ret)
 {
 	void *p;
 	int fd, r;
@@ -132,7 +145,7 @@ int shm_memfile_create_mapped(const char *name, size_t bytes, bool prefault, int
 	r = shm_memfile_create(name, bytes, &fd);
 	if (r < 0)
 		return r;
-	r = shm_memfile_map(fd, bytes, true, prefault, &p);
+	r = shm_memfile_map(fd, bytes, true, &p);
 	if (r < 0)
 		goto close_fd;
 	r = shm_memfile_seal(fd, SHM_SEALS_READ_ONLY);

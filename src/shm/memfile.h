@@ -23,12 +23,13 @@ int shm_memfile_seal(int fd, int kind);
 /* 0; -EPROTO: not a memory file of this size with these seals. */
 int shm_memfile_verify(int fd, size_t bytes, int kind);
 
-/* `prefault`: have the pages now, so that no later access takes a fault. */
-int shm_memfile_map(int fd, size_t bytes, bool writable, bool prefault, void **ret);
+int shm_memfile_map(int fd, size_t bytes, bool writable, void **ret);
 void shm_memfile_unmap(const void *mapping, size_t bytes);
+/* Have the pages of a part of a mapping now, so that no later access takes a fault. Where
+ * the kernel cannot (before Linux 5.14), later accesses do. */
+void shm_memfile_prefault(const void *from, size_t bytes, bool writable);
 
 /* Create, map read-write, and seal: a file that its creator alone will write. */
-int shm_memfile_create_mapped(const char *name, size_t bytes, bool prefault, int *ret_fd,
-			      void **ret);
+int shm_memfile_create_mapped(const char *name, size_t bytes, int *ret_fd, void **ret);
 
 #endif

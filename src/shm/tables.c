@@ -252,7 +252,7 @@ int shm_tables_create(int *ret_fd, struct shm_tables **ret_tables)
 	void *p;
 	int r;
 
-	r = shm_memfile_create_mapped("verbcast-tables", sizeof(*t), false, ret_fd, &p);
+	r = shm_memfile_create_mapped("verbcast-tables", sizeof(*t), ret_fd, &p);
 	if (r < 0)
 		return r;
 	t = p;

@@ -62,7 +62,7 @@ static struct file *file_of(ino_t inode)
 	return free_one;
 }
 
-int shm_memfile_map(int fd, size_t bytes, bool writable, bool prefault, void **ret)
+int shm_memfile_map(int fd, size_t bytes, bool writable, void **ret)
 {
 	struct stat st;
 	struct file *f;
@@ -91,12 +91,15 @@ void shm_memfile_unmap(const void *mapping, size_t bytes)
 	pthread_mutex_unlock(&files_lock);
 }
 
-int shm_memfile_create_mapped(const char *name, size_t bytes, bool prefault, int *ret_fd,
-			      void **ret)
+void shm_memfile_prefault(const void *from, size_t bytes, bool writable)
+{
+}
+
+int shm_memfile_create_mapped(const char *name, size_t bytes, int *ret_fd, void **ret)
 {
 	int r = shm_memfile_create(name, bytes, ret_fd);
 
-	return r < 0 ? r : shm_memfile_map(*ret_fd, bytes, true, prefault, ret);
+	return r < 0 ? r : shm_memfile_map(*ret_fd, bytes, true, ret);
 }
 
 /* -- a crowd ------------------------------------------------------------------------ */

@@ -63,7 +63,7 @@ static void a_child_does_not_inherit_a_mapping(void **state)
 	pid_t pid;
 
 	assert_int_equal(shm_memfile_create("verbcast-test", 4096, &fd), 0);
-	assert_int_equal(shm_memfile_map(fd, 4096, true, false, &p), 0);
+	assert_int_equal(shm_memfile_map(fd, 4096, true, &p), 0);
 	pid = fork();
 	if (!pid)
 		_exit(msync(p, 4096, MS_ASYNC) < 0 && errno == ENOMEM ? 0 : 1);
@@ -90,7 +90,7 @@ static void a_log_is_its_owners_to_write(void **state)
 	/* Another's, or of another life of the slot. */
 	assert_int_equal(shm_log_map(fd, 8, 3, &seen), -EPROTO);
 	assert_int_equal(shm_log_map(fd, 7, 4, &seen), -EPROTO);
-	assert_int_equal(shm_memfile_map(fd, sizeof(*log), true, false, &p), -EPERM);
+	assert_int_equal(shm_memfile_map(fd, sizeof(*log), true, &p), -EPERM);
 	shm_log_unmap(log);
 	close(fd);
 }

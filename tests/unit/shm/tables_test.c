@@ -75,8 +75,7 @@ static void a_new_file_is_checked_and_read_only_to_others(void **state)
 	assert_int_equal(shm_tables_check(tables, sizeof(*tables) - 1), -EPROTO);
 	assert_int_equal(
 		shm_memfile_verify(tables_fd, sizeof(*tables), SHM_SEALS_READ_ONLY), 0);
-	assert_int_equal(shm_memfile_map(tables_fd, sizeof(*tables), true, false, &p),
-			 -EPERM);
+	assert_int_equal(shm_memfile_map(tables_fd, sizeof(*tables), true, &p), -EPERM);
 	tables->h.layout_version++;
 	assert_int_equal(shm_tables_check(tables, sizeof(*tables)), -EPROTO);
 }
