@@ -26,10 +26,13 @@ static struct {
 	pthread_mutex_t lock; /* no other is taken under it */
 	pthread_cond_t answered;
 	struct list waiting; /* guarded by lock */
+	bool stopped;        /* nobody turns the loop any more; guarded by lock */
 	int event_fd;
 	struct loop_io *io;
+	pthread_mutex_t instead; /* of the loop, once it has stopped: over each call */
 } calls = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.instead = PTHREAD_MUTEX_INITIALIZER,
 	.answered = PTHREAD_COND_INITIALIZER,
 	.waiting = LIST_INIT(calls.waiting),
 	.event_fd = -1,
@@ -76,6 +79,7 @@ int kapi_calls_begin(struct loop *loop)
 {
 	int r;
 
+	calls.stopped = false;
 	calls.event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (calls.event_fd < 0)
 		return -errno;
@@ -83,6 +87,19 @@ int kapi_calls_begin(struct loop *loop)
 	if (r < 0)
 		kapi_calls_end();
 	return r;
+}
+
+void kapi_calls_stop(void)
+{
+	struct call *c;
+
+	pthread_mutex_lock(&calls.lock);
+	calls.stopped = true;
+	pthread_mutex_unlock(&calls.lock);
+	while ((c = take()) != NULL) {
+		c->fn(c->arg);
+		answer(c);
+	}
 }
 
 void kapi_calls_end(void)
@@ -104,20 +121,41 @@ bool kapi_on_loop(void)
 	return is_loop;
 }
 
+/* The calls' own calls must find themselves on the loop. */
+static void call_instead(void (*fn)(void *arg), void *arg)
+{
+	pthread_mutex_lock(&calls.instead);
+	is_loop = true;
+	fn(arg);
+	is_loop = false;
+	pthread_mutex_unlock(&calls.instead);
+}
+
+/* True: it is done. */
+static bool call_on_loop(struct call *c)
+{
+	const uint64_t one = 1;
+	bool stopped;
+
+	pthread_mutex_lock(&calls.lock);
+	stopped = calls.stopped;
+	if (!stopped) {
+		list_append(&calls.waiting, &c->link);
+		if (write(calls.event_fd, &one, sizeof(one)) < 0)
+			log_error("the loop cannot be woken: %d", errno);
+	}
+	while (!stopped && !c->done)
+		pthread_cond_wait(&calls.answered, &calls.lock);
+	pthread_mutex_unlock(&calls.lock);
+	return !stopped;
+}
+
 void kapi_call(void (*fn)(void *arg), void *arg)
 {
 	struct call c = { .fn = fn, .arg = arg };
-	const uint64_t one = 1;
 
-	if (is_loop) {
+	if (is_loop)
 		fn(arg);
-		return;
-	}
-	pthread_mutex_lock(&calls.lock);
-	list_append(&calls.waiting, &c.link);
-	if (write(calls.event_fd, &one, sizeof(one)) < 0)
-		log_error("the loop cannot be woken: %d", errno);
-	while (!c.done)
-		pthread_cond_wait(&calls.answered, &calls.lock);
-	pthread_mutex_unlock(&calls.lock);
+	else if (!call_on_loop(&c))
+		call_instead(fn, arg);
 }

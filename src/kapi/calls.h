@@ -14,6 +14,10 @@ struct loop;
 
 /* From the thread that runs `loop`, or before anybody runs it. */
 int kapi_calls_begin(struct loop *loop);
+/* Nobody turns the loop any more; from its thread. What waits is done, and who calls later
+ * does it himself, one at a time: the loop's thread is to touch nothing meanwhile but wait
+ * for them. */
+void kapi_calls_stop(void);
 /* After the last call; from the loop's thread, or when nobody runs it. */
 void kapi_calls_end(void);
 /* The calling thread is the loop's from now on. */

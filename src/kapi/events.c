@@ -41,6 +41,12 @@ void events_end(void)
 	events = completions = NULL;
 }
 
+void events_drain(void)
+{
+	flush_workqueue(events);
+	flush_workqueue(completions);
+}
+
 void events_queue(struct work_struct *w)
 {
 	queue_work(events, w);

@@ -11,6 +11,8 @@
 
 int events_begin(void);
 void events_end(void);
+/* What is queued has been done; after kapi_calls_stop, by the loop's thread. */
+void events_drain(void);
 
 /* Do it on kapi-events, after what was put there before. `w` is the caller's until then. */
 void events_queue(struct work_struct *w);

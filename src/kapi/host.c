@@ -173,6 +173,9 @@ int kapi_host_may_end(void)
 
 void kapi_host_end(void)
 {
+	/* Devices that come or go at the very end are waiting for the loop. */
+	kapi_calls_stop();
+	events_drain();
 	smp_store_release(&begun, false);
 	driver_end();
 	events_end();
