@@ -193,7 +193,9 @@ static bool matches(const struct shm_fault *rule, uint32_t opcode, uint32_t psn)
 {
 	if (rule->match & SHM_FAULT_MATCH_OPCODE && rule->opcode != opcode)
 		return false;
-	return !(rule->match & SHM_FAULT_MATCH_PSN) ||
+	if (!(rule->match & SHM_FAULT_MATCH_PSN))
+		return true;
+	return psn != FAULT_PSN_UNKNOWN &&
 	       ((psn - rule->psn) & 0xffffff) <=
 		       ((rule->psn_last - rule->psn) & 0xffffff);
 }

@@ -53,7 +53,8 @@ struct fault_state {
 
 /* Have the rules as they are now. */
 void faults_look(struct engine *e, struct fault_side *side);
-/* What the datagram is to suffer; null: nothing. */
+/* What the datagram is to suffer; null: nothing. A PSN that is unknown matches none. */
+#define FAULT_PSN_UNKNOWN UINT32_MAX
 struct fault_state *faults_strike(struct engine_qp *qp, struct fault_side *side,
 				  uint32_t opcode, uint32_t psn);
 static inline void fault_applied(struct fault_state *s)

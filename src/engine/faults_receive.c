@@ -19,9 +19,13 @@ struct held_receive {
 	uint8_t rest[];
 };
 
+/* What was posted before there was any rule does not tell it. */
 static uint32_t psn_of(const struct rx_datagram *d)
 {
-	return (uint32_t)(read_word(&d->slot->payload_at) >> SHM_LOG_PSN_SHIFT);
+	uint64_t word = read_word(&d->slot->payload_at);
+
+	return word & SHM_LOG_PSN_TOLD ? (uint32_t)(word >> SHM_LOG_PSN_SHIFT)
+				       : FAULT_PSN_UNKNOWN;
 }
 
 /* A copy is always still there. */

@@ -45,11 +45,16 @@ static struct held_send *hold_copy(struct engine_qp *qp, const struct tx_datagra
 	return h;
 }
 
+static uint64_t told(uint32_t psn)
+{
+	return (uint64_t)psn << SHM_LOG_PSN_SHIFT | SHM_LOG_PSN_TOLD;
+}
+
 static void write_multicast(struct tx *tx, struct tx_datagram *d, uint32_t entry,
 			    uint32_t psn)
 {
 	d->route = shm_log_pair(entry, ++tx->ordinals[entry]);
-	tx_write_told(tx, d, psn);
+	tx_write_told(tx, d, told(psn));
 }
 
 static void write_unicast(struct tx *tx, struct tx_datagram *d, uint32_t slot,
@@ -58,7 +63,7 @@ static void write_unicast(struct tx *tx, struct tx_datagram *d, uint32_t slot,
 	tx->ring[slot / 64] |= 1ull << (slot % 64);
 	tx->ring_words |= 1u << (slot / 64);
 	d->route = shm_log_pair(slot, ++tx->receivers[slot]->ordinal);
-	tx_write_told(tx, d, psn);
+	tx_write_told(tx, d, told(psn));
 }
 
 static void write_now(struct engine *e, struct tx_datagram *d, const struct engine_ah *ah,

@@ -74,9 +74,9 @@ static inline void tx_prefetch(const struct tx *tx, uint32_t i)
 	cpu_prefetch_write(slot->payload);
 }
 
-/* `psn`: told while faults are made, for who receives may match it; else 0. */
+/* `psn`: as in the log, where it is told, for who receives may match it; else 0. */
 static inline __attribute__((always_inline)) void
-tx_write_told(struct tx *tx, const struct tx_datagram *d, uint32_t psn)
+tx_write_told(struct tx *tx, const struct tx_datagram *d, uint64_t psn)
 {
 	const uint64_t p = tx->head;
 	const uint32_t i = (uint32_t)(p - 1) % SHM_LOG_SLOTS;
@@ -90,8 +90,7 @@ tx_write_told(struct tx *tx, const struct tx_datagram *d, uint32_t psn)
 	write_word(&slot->sequence, 2 * p + 1);
 	atomic_thread_fence(memory_order_release); /* W1, W3 */
 	write_word(&slot->generation, d->generation);
-	write_word(&slot->payload_at,
-		   at % SHM_LOG_PAYLOAD | (uint64_t)psn << SHM_LOG_PSN_SHIFT);
+	write_word(&slot->payload_at, at % SHM_LOG_PAYLOAD | psn);
 	write_word(&slot->route, d->route);
 	write_word(&slot->numbers, d->numbers);
 	write_word(&slot->keys, d->keys);

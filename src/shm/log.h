@@ -50,6 +50,7 @@ static inline uint32_t shm_log_high(uint64_t pair)
 }
 
 #define SHM_LOG_PSN_SHIFT   40 /* told while faults are made alone */
+#define SHM_LOG_PSN_TOLD    (1ull << 39)
 #define SHM_LOG_PKEY_SHIFT  16
 #define SHM_LOG_FLAGS_SHIFT 32
 #define SHM_LOG_HOPS_SHIFT  40 /* hop limit, and behind it traffic class and SL */

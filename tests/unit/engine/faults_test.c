@@ -326,6 +326,21 @@ static void the_psn_counts_from_what_the_program_said(void **state)
 	}
 }
 
+/* What was posted before the rule was set, and is read after, tells none: not 0 either. */
+static void a_psn_that_is_not_told_matches_none(void **state)
+{
+	struct shm_fault f = nth(SHM_FAULT_DROP, SHM_FAULT_RECEIVE, 1, 1000);
+	struct got a = { 0 };
+
+	send_numbers(0, 3);
+	f.match = SHM_FAULT_MATCH_PSN;
+	f.psn_last = 4;
+	set(f);
+	send_numbers(3, 3);
+	take(&receiver, &a);
+	EXPECT(&a, 0, 1, 2, 5);
+}
+
 /* What would not have been taken anyhow is no datagram of the queue pair's. */
 static void what_is_refused_is_not_counted(void **state)
 {
@@ -432,6 +447,7 @@ int main(void)
 		T(only_what_matches_is_struck),
 		T(the_opcode_tells_immediate_data),
 		T(the_psn_counts_from_what_the_program_said),
+		T(a_psn_that_is_not_told_matches_none),
 		T(what_is_refused_is_not_counted),
 		T(rules_come_and_go_amid_a_stream),
 		T(a_place_is_another_rules),
