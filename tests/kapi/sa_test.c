@@ -155,6 +155,49 @@ static void members_on_other_nodes_receive(void **state)
 	joiner_fini(&b);
 }
 
+/* Switches go by the LID; who hears it, by the MGID (spec/sa-sm 7.6). The embedded
+ * administrator gives no two groups one LID, others do. */
+static void two_groups_on_one_mlid_are_told_apart(void **state)
+{
+	union ib_gid one = ib_group(1), two = ib_group(2);
+	struct site_qp from, qs[2];
+	struct joiner a, b;
+	struct ib_ah *ahs[2];
+	u16 mlid;
+
+	joiner_init(&a, 1);
+	joiner_init(&b, 2);
+	join(&a, one, BIT(FULLMEMBER_JOIN));
+	join(&b, one, BIT(FULLMEMBER_JOIN));
+	mlid = be16_to_cpu(b.rec.mlid);
+	site_qp_create(&from, a.device);
+	site_qp_create(&qs[0], b.device);
+	site_qp_create(&qs[1], b.device);
+	assert_int_equal(ib_attach_mcast(qs[0].qp, &one, mlid), 0);
+	assert_int_equal(ib_attach_mcast(qs[1].qp, &two, mlid), 0);
+	ahs[0] = site_group_ah(&from, &one, mlid);
+	ahs[1] = site_group_ah(&from, &two, mlid);
+	site_send(&from, ahs[0], "to one");
+	site_send(&from, ahs[1], "to two");
+	site_send(&from, ahs[0], "to one again");
+	site_expect(&qs[0], "to one");
+	site_expect(&qs[0], "to one again");
+	site_expect(&qs[1], "to two");
+	site_expect_nothing(&qs[0]);
+	site_expect_nothing(&qs[1]);
+	assert_int_equal(ib_detach_mcast(qs[0].qp, &one, mlid), 0);
+	assert_int_equal(ib_detach_mcast(qs[1].qp, &two, mlid), 0);
+	for (int i = 0; i < 2; i++)
+		rdma_destroy_ah(ahs[i], 0);
+	site_qp_destroy(&from);
+	for (int i = 0; i < 2; i++)
+		site_qp_destroy(&qs[i]);
+	ib_sa_free_multicast(a.member);
+	ib_sa_free_multicast(b.member);
+	joiner_fini(&a);
+	joiner_fini(&b);
+}
+
 static void a_record_is_there_while_there_are_members(void **state)
 {
 	union ib_gid mgid = ib_group(2);
@@ -386,6 +429,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(nodes_have_devices_of_their_own),
 		TEST(members_on_other_nodes_receive),
+		TEST(two_groups_on_one_mlid_are_told_apart),
 		TEST(a_record_is_there_while_there_are_members),
 		TEST(a_refused_join_says_so_once),
 		TEST(a_member_freed_in_its_own_callback_is_reported),
