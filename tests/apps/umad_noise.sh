@@ -15,14 +15,16 @@ fabric()
 	timeout 20 "$VERBCAST" fabric show --json
 }
 
-# All that stands in the fabric and its administrator, but for counters.
+# All that stands in the fabric and its administrator, but for counters, and for a switch's
+# news as the manager read them last.
 everything()
 {
 	fabric | jq -S '[.nodes[] | del(.mads)], .sm.state, .sm.up'
 	timeout 20 "$VERBCAST" group list --json | jq -S .
 	site_run='--node h3'
 	for record in NodeRecord PortInfoRecord SwitchInfoRecord LFTRecord MFTRecord; do
-		timeout 60 "$VERBCAST" run --node h3 -- saquery --smkey 1 "$record" 2>&1
+		timeout 60 "$VERBCAST" run --node h3 -- saquery --smkey 1 "$record" 2>&1 |
+			grep -v PortStateChange
 	done
 	status '[.nodes[].devices[] | select(.name == "vib0") | .ports[0] | del(.counters)]'
 }
