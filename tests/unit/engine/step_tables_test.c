@@ -7,7 +7,8 @@
  * and clients live on with the copy, which stands still: what their datagrams do not
  * concern arrives once and whole, what they concern reaches nobody who is not a member,
  * and no call hangs. Those who were told of an attach hear from then on, and those who
- * were told of a detach no more.
+ * were told of a detach no more. The same on InfiniBand, where an entry is replaced when
+ * a route comes or goes (shm_group_relink): whom it leads to all the time hears all.
  */
 #include "engine/engine_priv.h" /* helper_stop */
 #include "processes.h"
@@ -21,7 +22,8 @@
 #define CHANGED   2u
 #define DEPTH     256u
 #define HOME_QPN  0x300u /* lies where the number of the steady one belongs */
-#define LINES_MAX 4096u  /* lines of the tables that the daemon writes */
+#define MLID      0xc009u
+#define LINES_MAX 4096u /* lines of the tables that the daemon writes */
 #define WAIT_MS   5000u
 
 /* What the daemon tells the test of each act: shared with it. */
@@ -35,6 +37,7 @@ static struct world world;
 static struct shm_tables *daemons; /* its own tables, which the clients' follow */
 static struct told *told;
 static uint32_t brief; /* a group that shares its chain with STILL */
+static const uint8_t routed_mgid[16] = { 0xff, 0x12, 0xa0, 0x1b, [15] = 9 };
 
 /* -- what the daemon does --------------------------------------------------------------- */
 
@@ -97,17 +100,42 @@ static void reuse_slot(struct shm_tables *t)
 	atomic_store(&t->slots[DEAD].state, SHM_SLOT_LIVE);
 }
 
-static void (*const acts[])(struct shm_tables *t) = {
+/* A route from the sender's port to the guest appears, or goes. */
+static void change_route(struct shm_tables *t, bool in)
+{
+	const uint64_t changed[SHM_SLOT_WORDS] = { [GUEST / 64] = 1ull << GUEST % 64 };
+	uint32_t to;
+
+	if (shm_group_relink(t, shm_group_find(t, 0, routed_mgid, MLID), changed, in,
+			     &to))
+		_exit(1);
+}
+
+static void lead(struct shm_tables *t)
+{
+	change_route(t, true);
+}
+
+static void lead_no_more(struct shm_tables *t)
+{
+	change_route(t, false);
+}
+
+typedef void (*act_fn)(struct shm_tables *t);
+
+static const act_fn roce_acts[] = {
 	attach_guest, detach_guest, make_brief,   end_brief,    make_brief,     end_brief,
 	bury,         reuse_slot,   attach_guest, detach_guest, change_numbers,
 };
+static const act_fn route_acts[] = { lead, lead_no_more, lead, lead_no_more };
 
-#define ACTS (sizeof(acts) / sizeof(acts[0]))
+static const act_fn *acts; /* those of the test */
+static uint32_t act_count;
 
 static void daemon_main(void)
 {
 	steps_begin();
-	for (uint32_t i = 0; i < ACTS; i++) {
+	for (uint32_t i = 0; i < act_count; i++) {
 		acts[i](daemons);
 		atomic_store(&told->done, i + 1);
 	}
@@ -153,7 +181,7 @@ static void lines_find(void)
 
 	line_count = 0;
 	memcpy(t, world.tables, sizeof(*t));
-	for (uint32_t i = 0; i < ACTS; i++) {
+	for (uint32_t i = 0; i < act_count; i++) {
 		memcpy(before, t, sizeof(*t));
 		acts[i](t);
 		lines_note(before, t);
@@ -337,7 +365,7 @@ static void live_on(uint32_t purpose)
 /* The daemon's answer arrives: an attach or a detach is over. */
 static uint32_t hear_of(uint32_t done, uint32_t purpose)
 {
-	void (*act)(struct shm_tables * t) = acts[done - 1];
+	act_fn act = acts[done - 1];
 
 	if (act == attach_guest || act == make_brief) {
 		guest_entry = told->entry;
@@ -364,6 +392,25 @@ static void client_open(struct world_qp *q, uint32_t slot)
 	world_post_recv(q, DEPTH);
 }
 
+static void acts_begin(const act_fn *of_test, uint32_t count)
+{
+	acts = of_test;
+	act_count = count;
+	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(told != MAP_FAILED);
+	daemons = memory_new();
+	memcpy(daemons, world.tables, sizeof(*daemons));
+	lines_find();
+	memset(told, 0, sizeof(*told));
+}
+
+static void acts_end(void)
+{
+	munmap(daemons, sizeof(*daemons));
+	munmap(told, sizeof(*told));
+}
+
 static int set_up(void **state)
 {
 	world_open(&world);
@@ -383,13 +430,7 @@ static int set_up(void **state)
 	shm_group_set(world.tables, world_group(&world, CHANGED), DEAD);
 	for (enum purpose to = 0; to < PURPOSES; to++)
 		ah_open(to, &kept[to]);
-	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE,
-		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	assert_true(told != MAP_FAILED);
-	daemons = memory_new();
-	memcpy(daemons, world.tables, sizeof(*daemons));
-	lines_find();
-	memset(told, 0, sizeof(*told));
+	acts_begin(roce_acts, sizeof(roce_acts) / sizeof(roce_acts[0]));
 	return 0;
 }
 
@@ -400,8 +441,7 @@ static int tear_down(void **state)
 	world_qp_destroy(&steady);
 	world_qp_destroy(&guest);
 	world_qp_destroy(&sender);
-	munmap(daemons, sizeof(*daemons));
-	munmap(told, sizeof(*told));
+	acts_end();
 	world_close(&world);
 	return 0;
 }
@@ -436,9 +476,161 @@ static void the_daemon_may_die_at_every_instruction(void **state)
 	}
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	assert_int_equal(done, ACTS);
+	assert_int_equal(done, act_count);
 	assert_memory_equal(world.tables, daemons, sizeof(*daemons));
 	assert_true(states > 60);
+	print_message("%u instructions, %u states of the tables\n", steps, states);
+}
+
+/* -- routes ------------------------------------------------------------------------------- */
+
+static void infiniband_port(uint32_t p)
+{
+	struct shm_port *port = &world.tables->ports[p];
+
+	world_port(&world, p, "10.0.0.1");
+	port->link_layer = SHM_LINK_INFINIBAND;
+	atomic_store(&port->lid, 0x10 + p);
+	memset(port->gids[0].gid, 0, 16);
+	port->gids[0].gid[0] = 0xfe;
+	port->gids[0].gid[1] = 0x80;
+	port->gids[0].gid[15] = (uint8_t)(p + 1);
+	port->gids[0].type = SHM_GID_IB;
+}
+
+static void client_open_on(struct world_qp *q, uint32_t slot, uint32_t port)
+{
+	const struct engine_qp_attr attr = { .state = IBV_QPS_RTS,
+					     .port_index = port,
+					     .port_num = 1,
+					     .qkey = WORLD_QKEY };
+	struct world_process *p;
+
+	world.tables->slots[slot].node = port;
+	p = world_start(&world, slot);
+	world_qp_create_on(q, p, port, (struct world_qp_options){ .depth = DEPTH });
+	engine_qp_modify(q->qp, &attr);
+	helper_stop(p->engine);
+	world_post_recv(q, DEPTH);
+}
+
+/* A member by what comes from its own port. */
+static void routed_attach(struct world_qp *q, uint32_t port)
+{
+	uint64_t generation;
+	uint32_t entry;
+
+	assert_int_equal(shm_group_link(world.tables, port, routed_mgid, MLID, &entry),
+			 0);
+	generation = shm_group_set(world.tables, entry, q->process->slot);
+	assert_int_equal(engine_qp_attach_group(q->qp, routed_mgid, MLID, generation, 0),
+			 0);
+}
+
+static void routed_ah(struct engine_verbs_ah *ah)
+{
+	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1, .dlid = MLID };
+
+	memcpy(attr.grh.dgid.raw, routed_mgid, 16);
+	memset(ah, 0, sizeof(*ah));
+	assert_int_equal(
+		engine_ah_create(sender.process->engine, WORLD_PD, 0, &attr, &ah->engine),
+		0);
+}
+
+static int routes_set_up(void **state)
+{
+	world_open(&world);
+	infiniband_port(0);
+	infiniband_port(1);
+	client_open_on(&sender, SENDER, 0);
+	client_open_on(&steady, STEADY, 0);
+	client_open_on(&guest, GUEST, 1);
+	routed_attach(&steady, 0);
+	routed_attach(&guest, 1);
+	routed_ah(&kept[0]);
+	acts_begin(route_acts, sizeof(route_acts) / sizeof(route_acts[0]));
+	return 0;
+}
+
+static int routes_tear_down(void **state)
+{
+	engine_ah_destroy(kept[0].engine);
+	world_qp_destroy(&steady);
+	world_qp_destroy(&guest);
+	world_qp_destroy(&sender);
+	acts_end();
+	world_close(&world);
+	return 0;
+}
+
+/* By a handle that is kept, and by one made now. */
+static void routed_post(void)
+{
+	struct engine_verbs_ah fresh;
+
+	post(TO_STILL, &kept[0]);
+	routed_ah(&fresh);
+	post(TO_STILL, &fresh);
+	engine_ah_destroy(fresh.engine);
+}
+
+static void expect_guest_gets(uint32_t least, uint32_t most)
+{
+	struct ibv_wc wc;
+	uint32_t got = 0;
+
+	harness_until(got >= least, WAIT_MS, {
+		if (!world_poll(&guest, 1, &wc))
+			continue;
+		assert_int_equal(take(&guest, &wc), TO_STILL);
+		got++;
+	});
+	engine_turn(guest.process->engine);
+	while (world_poll(&guest, 1, &wc)) {
+		assert_true(++got <= most);
+		assert_int_equal(take(&guest, &wc), TO_STILL);
+	}
+}
+
+static void route_on(uint32_t least, uint32_t most)
+{
+	struct ibv_wc wc;
+
+	routed_post();
+	for (int i = 0; i < 2; i++) {
+		harness_until(world_poll(&steady, 1, &wc), WAIT_MS, harness_pause());
+		assert_int_equal(take(&steady, &wc), TO_STILL);
+	}
+	assert_int_equal(world_poll(&steady, 1, &wc), 0);
+	expect_guest_gets(least, most);
+}
+
+static void a_route_may_be_left_half_changed(void **state)
+{
+	unsigned int steps = 0, states = 0;
+	uint32_t done = 0;
+	pid_t pid = daemon_start();
+
+	route_on(0, 0);
+	while (steps_next(pid)) {
+		steps++;
+		if (tables_follow()) {
+			states++;
+			route_on(0, 2);
+		}
+		if (atomic_load(&told->done) == done)
+			continue;
+		if (acts[done++] == lead)
+			route_on(2, 2);
+		else
+			route_on(0, 0);
+	}
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(done, act_count);
+	assert_memory_equal(world.tables, daemons, sizeof(*daemons));
+	assert_true(states > 40);
 	print_message("%u instructions, %u states of the tables\n", steps, states);
 }
 
@@ -447,6 +639,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_daemon_may_die_at_every_instruction,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_route_may_be_left_half_changed,
+						routes_set_up, routes_tear_down),
 	};
 
 	return harness_run(tests);
