@@ -43,11 +43,35 @@ static void receive(void *arg, const struct ib_packet *packet)
 
 static const struct fabric_port_ops port_ops = { .receive = receive };
 
+/* What is for a subnet manager or its administrator, and not for the node, which would
+ * refuse it. An answer may be to either; Reports are for the node. */
+static bool is_ours(const struct ib_packet *packet)
+{
+	struct mad_header h;
+
+	mad_header_get(packet->payload, &h);
+	if (packet->dest_qp == IB_QP_SMI)
+		return h.method == MAD_METHOD_TRAP ||
+		       (h.attr_id == SMP_SM_INFO && !(h.method & MAD_METHOD_RESPONSE));
+	if (h.mgmt_class == SM_PEER_CLASS)
+		return true;
+	return h.mgmt_class == MAD_CLASS_SUBN_ADM && h.method != MAD_METHOD_REPORT &&
+	       !(h.method & MAD_METHOD_RESPONSE);
+}
+
+static bool overhear(void *arg, const struct ib_packet *packet)
+{
+	if (packet->length < MAD_BYTES)
+		return false;
+	receive(arg, packet);
+	return is_ours(packet);
+}
+
 static int listen_to(struct manager *m, bool on)
 {
 	if (m->is_adapter)
 		return path_fabric_listen(m->all->config.path, m->port,
-					  on ? receive : NULL, m);
+					  on ? overhear : NULL, m);
 	fabric_port_attach(m->port, on ? &port_ops : NULL, on ? m : NULL);
 	return 0;
 }

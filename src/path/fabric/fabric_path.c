@@ -99,8 +99,8 @@ static void receive(void *arg, const struct ib_packet *packet)
 {
 	const struct bound_port *b = arg;
 
-	if (b->listener)
-		b->listener(b->listener_arg, packet);
+	if (b->listener && b->listener(b->listener_arg, packet))
+		return;
 	if (b->ops->receive)
 		b->ops->receive(b->arg, packet);
 }
@@ -178,7 +178,7 @@ int path_fabric_bind(struct path_fabric *pf, uint32_t place, struct fabric_port 
 }
 
 int path_fabric_listen(struct path_fabric *pf, struct fabric_port *port,
-		       void (*listener)(void *arg, const struct ib_packet *packet),
+		       bool (*listener)(void *arg, const struct ib_packet *packet),
 		       void *arg)
 {
 	struct bound_port *b = bound_of(pf, port);

@@ -51,10 +51,10 @@ struct path_fabric_port_ops {
  * -ENOMEM. */
 int path_fabric_bind(struct path_fabric *pf, uint32_t place, struct fabric_port *port,
 		     const struct path_fabric_port_ops *ops, void *arg);
-/* What the bound port receives is told to somebody else, too, before it: a subnet manager
- * beside the node. Null: to nobody. -ENOENT: the port is not bound. */
+/* What the bound port receives is told to somebody else first: a subnet manager beside the
+ * node. True: it was his alone. Null: to nobody. -ENOENT: the port is not bound. */
 int path_fabric_listen(struct path_fabric *pf, struct fabric_port *port,
-		       void (*listener)(void *arg, const struct ib_packet *packet),
+		       bool (*listener)(void *arg, const struct ib_packet *packet),
 		       void *arg);
 /* Harmless where nothing is bound. */
 void path_fabric_unbind(struct path_fabric *pf, uint32_t place);

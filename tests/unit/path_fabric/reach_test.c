@@ -422,6 +422,55 @@ static void management_datagrams_come_and_go(void **state)
 	end();
 }
 
+static unsigned int node_heard, manager_heard;
+static bool manager_takes;
+
+static void node_receives(void *arg, const struct ib_packet *packet)
+{
+	node_heard++;
+}
+
+static bool manager_receives(void *arg, const struct ib_packet *packet)
+{
+	manager_heard++;
+	return manager_takes;
+}
+
+/* A subnet manager beside the node hears all of it, and takes what is its own. */
+static void a_manager_hears_first(void **state)
+{
+	static const struct path_fabric_port_ops ops = { .receive = node_receives };
+	uint8_t mad[256] = { 1, MAD_CLASS_SUBN_ADM, 2, MAD_METHOD_GET };
+	struct ib_packet packet = {
+		.pkey = IB_PKEY_DEFAULT_FULL,
+		.dest_qp = 1,
+		.src_qp = 1,
+		.qkey = IB_GSI_QKEY,
+		.payload = mad,
+		.length = 256,
+	};
+	struct fabric_port *port;
+
+	begin_star();
+	port = fabric_hca_port(world.fabric, 2);
+	path_fabric_unbind(pf, place_of(2));
+	assert_int_equal(path_fabric_listen(pf, port, manager_receives, NULL), -ENOENT);
+	assert_int_equal(path_fabric_bind(pf, place_of(2), port, &ops, NULL), 0);
+	packet.dlid = world_lid(hosts[2]);
+	for (unsigned int round = 0; round < 4; round++) {
+		manager_takes = round == 2;
+		assert_int_equal(path_fabric_listen(pf, port,
+						    round % 3 ? manager_receives : NULL,
+						    NULL),
+				 0);
+		assert_int_equal(path->ops->send_mad(path->arg, place_of(3), &packet), 0);
+		world_run(&world);
+	}
+	assert_int_equal(manager_heard, 2);
+	assert_int_equal(node_heard, 3);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -436,6 +485,7 @@ int main(void)
 		cmocka_unit_test(a_place_and_a_port_are_bound_once),
 		cmocka_unit_test(a_port_is_described_in_verbs_terms),
 		cmocka_unit_test(management_datagrams_come_and_go),
+		cmocka_unit_test(a_manager_hears_first),
 	};
 
 	return harness_run(tests);
