@@ -29,6 +29,15 @@ static uint64_t senders_routes_of(const struct hca_device *dev)
 	return path->ops->senders ? path->ops->senders_generation(path->arg) : 0;
 }
 
+static uint64_t routes_of_group(const struct hca_group *group)
+{
+	const struct path *path = group->device->path;
+
+	return path->ops->mlid_generation
+		       ? path->ops->mlid_generation(path->arg, group->mlid)
+		       : routes_of(group->device);
+}
+
 /* -- groups ------------------------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b)
@@ -119,6 +128,7 @@ int hca_group_compile(struct hca_group *group)
 	uint32_t *ports = NULL;
 	int count, r;
 
+	group->routes = routes_of_group(group);
 	count = ingress_ports(group, &ports);
 	if (count < 0)
 		return count;
@@ -211,15 +221,16 @@ static uint32_t compile_senders(struct hca_device *to)
 
 /* -- when routes have changed ------------------------------------------------------- */
 
-static void append_all(struct list *to, struct list *from)
+static void find_stale_groups(struct hca_device *dev)
 {
-	if (list_empty(from))
-		return;
-	from->next->prev = to->prev;
-	to->prev->next = from->next;
-	from->prev->next = to;
-	to->prev = from->prev;
-	list_init(from);
+	list_for_each_safe(l, &dev->compiled) {
+		struct hca_group *group = container_of(l, struct hca_group, compile_link);
+
+		if (group->routes == routes_of_group(group))
+			continue;
+		list_remove(l);
+		list_append(&dev->site->stale, l);
+	}
 }
 
 static void find_stale(struct hca_site *site)
@@ -236,7 +247,7 @@ static void find_stale(struct hca_site *site)
 		if (dev->routes == routes)
 			continue;
 		dev->routes = routes;
-		append_all(&site->stale, &dev->compiled);
+		find_stale_groups(dev);
 	}
 }
 

@@ -42,6 +42,7 @@ struct hca_group {
 	union ib_gid mgid;
 	uint16_t mlid; /* of the attaches; 0 on Ethernet, where none counts */
 	uint32_t port_num;
+	uint64_t routes; /* generation of the path's answer that `entries` follow */
 	/* The port's own first, then in the order of the ports. */
 	struct hca_entry **entries;
 	uint32_t entry_count;

@@ -48,8 +48,9 @@ static int allocate(struct fabric *f, const struct sizes *s, uint32_t nodes)
 	f->adapter_ports = calloc(s->adapter_ports + 1, sizeof(struct fabric_port *));
 	f->switches = calloc(s->switches + 1, sizeof(struct fabric_node *));
 	f->pkeys = calloc(s->pkeys + 1, sizeof(*f->pkeys));
+	f->mlid_generations = calloc(NET_MLIDS, sizeof(*f->mlid_generations));
 	if (!f->nodes || !f->ports || !f->ends || !f->adapter_ports || !f->switches ||
-	    !f->pkeys)
+	    !f->pkeys || !f->mlid_generations)
 		return -ENOMEM;
 	return hash_init(&f->names);
 }
@@ -204,6 +205,7 @@ void fabric_destroy(struct fabric *f)
 	free(f->adapter_ports);
 	free(f->switches);
 	free(f->pkeys);
+	free(f->mlid_generations);
 	free(f->node_names);
 	free(f);
 }
@@ -303,6 +305,13 @@ uint64_t fabric_routes_generation(const struct fabric *f)
 uint64_t fabric_unicast_generation(const struct fabric *f)
 {
 	return f->unicast_generation;
+}
+
+uint64_t fabric_mlid_generation(const struct fabric *f, uint16_t mlid)
+{
+	uint64_t of_mlid = f->mlid_generations[mlid & (NET_MLIDS - 1)];
+
+	return of_mlid > f->unicast_generation ? of_mlid : f->unicast_generation;
 }
 
 unsigned int fabric_node_count(const struct fabric *f)

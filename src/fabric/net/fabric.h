@@ -114,8 +114,9 @@ bool fabric_arrives(struct fabric *f, const struct fabric_port *from);
 int fabric_walk_entry(const struct fabric_port *port, uint16_t pkey);
 /* Goes up whenever an answer may be another. */
 uint64_t fabric_routes_generation(const struct fabric *f);
-/* The same for unicast alone. */
+/* The same for unicast, and for one multicast LID, alone. */
 uint64_t fabric_unicast_generation(const struct fabric *f);
+uint64_t fabric_mlid_generation(const struct fabric *f, uint16_t mlid);
 /* PortCounters, as the PMA shows them, of data that an engine has moved; the link's other
  * end has them the other way round. */
 void fabric_port_count(struct fabric_port *port, uint64_t xmit_bytes,

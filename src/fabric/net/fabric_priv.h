@@ -149,12 +149,17 @@ struct fabric {
 	struct list notices; /* net_end.notice */
 	struct timer notify;
 	uint64_t generation; /* of what fabric_walk_* answers */
+	/* Of when something changed last that is more than a multicast table; and, by MLID,
+	 * a multicast table. */
 	uint64_t unicast_generation;
+	uint64_t *mlid_generations;
 	struct net_arrivals arrivals;
 	uint64_t next_tid;
 	struct fabric_trouble trouble;
 	struct fabric_counters counters;
 };
+
+#define NET_MLIDS 0x4000u /* 0xc000 .. 0xffff */
 
 #define net_for_each_port(p, n)                                    \
 	for (struct fabric_port *p = &(n)->ports[!(n)->is_switch]; \
@@ -179,9 +184,10 @@ static inline bool net_has_lid(const struct fabric_port *p, uint16_t lid)
 
 /* -- fabric.c, notify.c ------------------------------------------------------------ */
 
-/* What fabric_walk_* answers may be another; the second: for multicast alone. */
+/* What fabric_walk_* answers may be another; the second: for MLIDs alone, those of a block
+ * of a table in which the bits are set. */
 void net_routes_changed(struct fabric *f);
-void net_multicast_changed(struct fabric *f);
+void net_multicast_changed(struct fabric *f, uint32_t block, uint32_t rows);
 /* Tell whoever is attached, later. External ports have nobody. */
 void net_port_changed(struct fabric_port *p, unsigned int changes);
 void net_notify_init(struct fabric *f);

@@ -5,17 +5,27 @@
  */
 #include "fabric/net/fabric_priv.h"
 
-void net_multicast_changed(struct fabric *f)
+static void tell_of_routes(struct fabric *f)
 {
-	f->generation++;
 	if (f->routes_changed)
 		f->routes_changed(f->arg);
 }
 
+void net_multicast_changed(struct fabric *f, uint32_t block, uint32_t rows)
+{
+	f->generation++;
+	for (; rows; rows &= rows - 1) {
+		uint32_t index = block * NET_MFT_BLOCK + (uint32_t)__builtin_ctz(rows);
+
+		f->mlid_generations[index & (NET_MLIDS - 1)] = f->generation;
+	}
+	tell_of_routes(f);
+}
+
 void net_routes_changed(struct fabric *f)
 {
-	f->unicast_generation++;
-	net_multicast_changed(f);
+	f->unicast_generation = ++f->generation;
+	tell_of_routes(f);
 }
 
 /* What changes because of what is told here is told at the next run. Who detaches, takes

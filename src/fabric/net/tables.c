@@ -123,11 +123,14 @@ int net_mft_set(struct fabric_node *n, uint32_t block, unsigned int position,
 		const uint16_t masks[NET_MFT_BLOCK])
 {
 	uint16_t before[NET_MFT_BLOCK], after[NET_MFT_BLOCK], *rows;
+	uint32_t changed = 0;
 
 	net_mft_get(n, block, position, before);
 	for (unsigned int i = 0; i < NET_MFT_BLOCK; i++)
 		after[i] = masks[i] & position_mask(n, position);
-	if (memcmp(before, after, sizeof(after)) == 0)
+	for (unsigned int i = 0; i < NET_MFT_BLOCK; i++)
+		changed |= (uint32_t)(before[i] != after[i]) << i;
+	if (!changed)
 		return 0;
 	rows = mft_reach(n, block);
 	if (!rows)
@@ -138,7 +141,7 @@ int net_mft_set(struct fabric_node *n, uint32_t block, unsigned int position,
 		free(rows);
 		n->mft[block] = NULL;
 	}
-	net_multicast_changed(n->fabric);
+	net_multicast_changed(n->fabric, block, changed);
 	return 0;
 }
 

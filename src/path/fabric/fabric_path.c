@@ -63,6 +63,13 @@ uint64_t path_generation(void *arg)
 	return pf->changes + fabric_routes_generation(pf->config.fabric);
 }
 
+uint64_t path_mlid_generation(void *arg, uint16_t mlid)
+{
+	const struct path_fabric *pf = arg;
+
+	return pf->changes + fabric_mlid_generation(pf->config.fabric, mlid);
+}
+
 static uint64_t senders_generation(void *arg)
 {
 	const struct path_fabric *pf = arg;
@@ -292,6 +299,7 @@ static const struct path_ops ops = {
 	.senders = path_senders,
 	.generation = path_generation,
 	.senders_generation = senders_generation,
+	.mlid_generation = path_mlid_generation,
 	.send_mad = send_mad,
 };
 

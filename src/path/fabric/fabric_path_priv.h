@@ -21,12 +21,13 @@ struct bound_port {
 	void *listener_arg;
 };
 
-/* Where datagrams to a multicast LID come from, as long as no answer changes. Made by the
- * first question for it, forgotten with all others when one may have changed. */
+/* Where datagrams to a multicast LID come from, as long as that does not change. Made by
+ * the first question for it, made anew by the first one after a change. */
 struct tree {
 	struct hash_node node; /* in path_fabric.trees, by MLID */
 	uint16_t mlid;
-	uint32_t room; /* path_fabric.room of then */
+	uint64_t generation; /* path_mlid_generation of then */
+	uint32_t room;       /* path_fabric.room of then */
 	/* By place: a bit a place from which it is reached; null: from none. */
 	uint64_t *ingress[];
 };
@@ -46,12 +47,13 @@ struct path_fabric {
 	unsigned int pkey_count, pkey_room;
 	bool pkeys_stale;
 	struct hash trees;
-	uint64_t trees_generation; /* path_generation that they belong to */
+	uint64_t trees_generation; /* of unicast: when that changes, all do */
 };
 
 struct bound_port *bound_at(const struct path_fabric *pf, uint32_t place);
 struct bound_port *bound_of(const struct path_fabric *pf, const struct fabric_port *port);
 uint64_t path_generation(void *arg);
+uint64_t path_mlid_generation(void *arg, uint16_t mlid);
 
 /* senders.c */
 /* Its P_Key table may be another. */

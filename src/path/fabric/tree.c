@@ -8,6 +8,8 @@
 
 #include "path/fabric/fabric_path_priv.h"
 
+#define TREES_MAX 1024u /* 10 KB each where there are a thousand ports */
+
 static size_t words_of(const struct tree *t)
 {
 	return (t->room + 63) / 64;
@@ -167,6 +169,7 @@ static int tree_make(struct path_fabric *pf, uint16_t mlid, struct tree **ret)
 		return -ENOMEM;
 	}
 	t->mlid = mlid;
+	t->generation = path_mlid_generation(pf, mlid);
 	t->room = pf->room;
 	for (uint32_t place = 0; place < pf->room; place++)
 		if (pf->places[place])
@@ -183,14 +186,22 @@ static int tree_make(struct path_fabric *pf, uint16_t mlid, struct tree **ret)
 
 static int tree_get(struct path_fabric *pf, uint16_t mlid, struct tree **ret)
 {
-	uint64_t generation = path_generation(pf);
+	uint64_t generation = path_mlid_generation(pf, mlid);
+	uint64_t all = pf->changes + fabric_unicast_generation(pf->config.fabric);
 
-	if (pf->trees_generation != generation)
+	if (pf->trees_generation != all || pf->trees.count >= TREES_MAX)
 		trees_forget(pf);
-	pf->trees_generation = generation;
+	pf->trees_generation = all;
 	hash_for_each_match(node, &pf->trees, mlid) {
-		*ret = container_of(node, struct tree, node);
-		return 0;
+		struct tree *t = container_of(node, struct tree, node);
+
+		if (t->generation == generation) {
+			*ret = t;
+			return 0;
+		}
+		hash_remove(&pf->trees, node);
+		tree_free(t);
+		break;
 	}
 	return tree_make(pf, mlid, ret);
 }

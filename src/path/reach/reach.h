@@ -37,6 +37,8 @@ struct path_ops {
 	uint64_t (*generation)(void *arg);
 	/* The same of those of `senders`. There with it. */
 	uint64_t (*senders_generation)(void *arg);
+	/* The same of those of `ingress_ports` for one multicast LID. Null: as `generation`. */
+	uint64_t (*mlid_generation)(void *arg, uint16_t mlid);
 	/* Of QP0 or QP1; the packet lives as long as the call. -ENETDOWN: the port sends
 	 * nothing in its state. Null: nothing carries them here. */
 	int (*send_mad)(void *arg, uint32_t port, const struct ib_packet *packet);

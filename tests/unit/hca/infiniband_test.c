@@ -54,8 +54,13 @@ static int send_mad(void *arg, uint32_t port, const struct ib_packet *packet)
 	return fabric.mad_answer;
 }
 
-static const struct path_ops fabric_ops = { ingress_ports, senders, generation,
-					    generation, send_mad };
+static const struct path_ops fabric_ops = {
+	.ingress_ports = ingress_ports,
+	.senders = senders,
+	.generation = generation,
+	.senders_generation = generation,
+	.send_mad = send_mad,
+};
 static const struct path fabric_path = { .ops = &fabric_ops };
 
 /* A node with one InfiniBand device, and a process on it. */

@@ -320,6 +320,38 @@ static void lids_and_tables_of_a_port_are_part_of_the_answers(void **state)
 	end();
 }
 
+static void a_multicast_table_is_part_of_the_answers_for_its_lid(void **state)
+{
+	uint64_t all, senders, mlids[2];
+	uint32_t hub;
+
+	begin_star();
+	for (hub = 0; !world.topology->nodes[hub].is_switch; hub++)
+		;
+	for (unsigned int turn = 0; turn < 2; turn++) {
+		all = path->ops->generation(path->arg);
+		senders = path->ops->senders_generation(path->arg);
+		for (uint16_t i = 0; i < 2; i++)
+			mlids[i] = path->ops->mlid_generation(
+				path->arg, IB_LID_MULTICAST_BASE + 4 + i);
+		if (turn == 0)
+			set_mft(&seat, &world.routes[hub], IB_LID_MULTICAST_BASE + 4, 0,
+				0x1e);
+		else
+			fabric_link_set(world.fabric, world.topology->nodes[hub].name, 2,
+					false);
+		assert_true(path->ops->generation(path->arg) > all);
+		assert_int_equal(path->ops->senders_generation(path->arg) > senders,
+				 turn == 1);
+		assert_true(path->ops->mlid_generation(path->arg, IB_LID_MULTICAST_BASE +
+									  4) > mlids[0]);
+		assert_int_equal(path->ops->mlid_generation(
+					 path->arg, IB_LID_MULTICAST_BASE + 5) > mlids[1],
+				 turn == 1);
+	}
+	end();
+}
+
 static void a_port_that_is_bound_or_not_changes_answers(void **state)
 {
 	static const uint8_t mgid[16] = { 0xff };
@@ -481,6 +513,7 @@ int main(void)
 		cmocka_unit_test(lids_are_walked_as_the_tables_say),
 		cmocka_unit_test(who_compiled_is_told_once_for_many_changes),
 		cmocka_unit_test(lids_and_tables_of_a_port_are_part_of_the_answers),
+		cmocka_unit_test(a_multicast_table_is_part_of_the_answers_for_its_lid),
 		cmocka_unit_test(a_port_that_is_bound_or_not_changes_answers),
 		cmocka_unit_test(a_place_and_a_port_are_bound_once),
 		cmocka_unit_test(a_port_is_described_in_verbs_terms),
