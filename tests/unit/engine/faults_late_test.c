@@ -215,6 +215,31 @@ static void nothing_comes_late_after_a_detach(void **state)
 	assert_int_equal(world_dropped(&receiver, DROP_FAULT), 1);
 }
 
+/* verbcastd dies: what has left its queue pair arrives, what would be received is refused. */
+static void what_is_held_outlives_verbcastd(void **state)
+{
+	struct shm_fault f = nth(SHM_FAULT_DELAY, SHM_FAULT_SEND, 1, 1);
+	struct shm_fault g = nth(SHM_FAULT_DELAY, SHM_FAULT_RECEIVE, 1, 1);
+	struct got a = { 0 }, b = { 0 };
+
+	f.by = 100;
+	g.by = 200;
+	g.match = SHM_FAULT_MATCH_QP;
+	g.qpn = receiver.qpn;
+	set(f);
+	set(g);
+	send_numbers(0, 2);
+	take(&receiver, &a);
+	engine_fail(alice->engine);
+	engine_fail(bob->engine);
+	await(&other, &b, 2);
+	/* Both, unless this machine was too busy to fail in time. */
+	harness_until(
+		world_dropped(&receiver, DROP_QP_STATE) + world_delivered(&receiver) == 2,
+		10000, engine_turn(bob->engine));
+	assert_int_equal(atomic_load(&bob->engine->faults.pending), 0);
+}
+
 /* The engine is closed with what it holds; the guard counts memory under ASan. */
 static void a_process_that_ends_takes_along_what_is_held(void **state)
 {
@@ -361,6 +386,7 @@ int main(void)
 		T(no_more_is_held_than_may_be),
 		T(a_queue_pair_that_goes_takes_along_what_is_held),
 		T(nothing_comes_late_after_a_detach),
+		T(what_is_held_outlives_verbcastd),
 		T(a_process_that_ends_takes_along_what_is_held),
 		T(the_nth_completion_holds_up_those_behind_it),
 		T(a_late_completion_raises_its_event_when_it_comes),
