@@ -20,148 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
-
 #define WORK_A_STEP 1000u /* members and switches */
-
-/* -- cells ----------------------------------------------------------------------------- */
-
-struct sm_cell *sm_cell_find(const struct sm_switch *sw, uint16_t mlid,
-			     unsigned int position)
-{
-	uint32_t block = (mlid - IB_LID_MULTICAST_BASE) / SM_MLIDS_BLOCK;
-	uint32_t at = block * sw->positions + position;
-
-	return at < sw->cell_count ? sw->cells[at] : NULL;
-}
-
-static bool differs(const struct sm_cell *cell)
-{
-	return !cell->known || memcmp(cell->want, cell->have, sizeof(cell->want)) != 0;
-}
-
-/* What is written does not count either while the switch's top is below it. */
-static bool is_top_low(const struct sm_switch *sw)
-{
-	return sm_switch_has_top(sw) && sw->node->switch_info.mft_top < sw->mft_top;
-}
-
-static bool is_unfinished(const struct sm_cell *cell)
-{
-	return differs(cell) || is_top_low(cell->sw);
-}
-
-void sm_cell_check(struct sm *sm, struct sm_cell *cell)
-{
-	if (list_empty(&cell->link) && is_unfinished(cell))
-		list_append(&sm->mc.cells, &cell->link);
-}
-
-static uint32_t cap_of(const struct sm_switch *sw)
-{
-	uint32_t cap = sw->node->switch_info.mft_cap;
-
-	return cap < SM_MLIDS ? cap : SM_MLIDS;
-}
-
-static int make_room(struct sm_switch *sw)
-{
-	uint32_t blocks = (cap_of(sw) + SM_MLIDS_BLOCK - 1) / SM_MLIDS_BLOCK;
-	uint32_t count = blocks * sw->positions;
-	struct sm_cell **cells;
-
-	if (count <= sw->cell_count)
-		return 0;
-	cells = realloc(sw->cells, count * sizeof(struct sm_cell *));
-	if (!cells)
-		return -ENOMEM;
-	memset(cells + sw->cell_count, 0,
-	       (count - sw->cell_count) * sizeof(struct sm_cell *));
-	sw->cells = cells;
-	sw->cell_count = count;
-	return 0;
-}
-
-static struct sm_cell *cell_create(struct sm *sm, struct sm_switch *sw, uint16_t block,
-				   unsigned int position)
-{
-	uint32_t at = (uint32_t)block * sw->positions + position;
-
-	if (at >= sw->cell_count)
-		return NULL;
-	if (sw->cells[at])
-		return sw->cells[at];
-	sw->cells[at] = calloc(1, sizeof(struct sm_cell));
-	if (!sw->cells[at])
-		return NULL;
-	list_init(&sw->cells[at]->link);
-	sw->cells[at]->sw = sw;
-	sw->cells[at]->block = block;
-	sw->cells[at]->position = (uint8_t)position;
-	sm_cell_check(sm, sw->cells[at]);
-	return sw->cells[at];
-}
-
-/* All blocks that a top of this block would let packets see. */
-static int raise_top(struct sm *sm, struct sm_switch *sw, uint16_t block)
-{
-	uint32_t end = (block + 1u) * SM_MLIDS_BLOCK, cap = cap_of(sw);
-	uint16_t top = (uint16_t)(IB_LID_MULTICAST_BASE + (end < cap ? end : cap) - 1);
-
-	if (sw->mft_top >= top)
-		return 0;
-	for (uint16_t b = 0; b <= block; b++)
-		for (unsigned int p = 0; p < sw->positions; p++)
-			if (!cell_create(sm, sw, b, p))
-				return -ENOMEM;
-	sw->mft_top = top;
-	return 0;
-}
-
-struct sm_cell *sm_cell_get(struct sm *sm, struct sm_switch *sw, uint16_t block,
-			    unsigned int position)
-{
-	if (sm_switch_has_top(sw) && raise_top(sm, sw, block) < 0)
-		return NULL;
-	return cell_create(sm, sw, block, position);
-}
-
-/* Whatever the switch may have in its table gets a cell, to be emptied (spec/sa-sm 7.4). */
-static void adopt(struct sm *sm, struct sm_switch *sw)
-{
-	uint16_t top = sw->node->switch_info.mft_top;
-	uint32_t blocks = cap_of(sw) ? (cap_of(sw) - 1) / SM_MLIDS_BLOCK + 1 : 0;
-
-	if (sm_switch_has_top(sw)) {
-		uint32_t old =
-			top >= IB_LID_MULTICAST_BASE && top != IB_LID_PERMISSIVE
-				? (top - IB_LID_MULTICAST_BASE) / SM_MLIDS_BLOCK + 1
-				: 0;
-
-		blocks = old < blocks ? old : blocks;
-	}
-	sw->mft_adopted = make_room(sw) == 0;
-	for (uint32_t b = 0; sw->mft_adopted && b < blocks; b++)
-		for (unsigned int p = 0; p < sw->positions; p++)
-			if (!cell_create(sm, sw, (uint16_t)b, p))
-				sw->mft_adopted = false;
-	if (!sw->mft_adopted)
-		sm->mc.failed = true;
-}
-
-static void look_at_switch(struct sm *sm, struct sm_switch *sw)
-{
-	if (!sw->mft_adopted)
-		adopt(sm, sw);
-	for (uint32_t i = 0; i < sw->cell_count; i++) {
-		struct sm_cell *cell = sw->cells[i];
-
-		if (cell && sm->mc.restart)
-			memset(cell->want, 0, sizeof(cell->want));
-		if (cell)
-			sm_cell_check(sm, cell);
-	}
-}
 
 /* -- who waits ------------------------------------------------------------------------- */
 
@@ -296,7 +155,7 @@ static void remove_from(struct sm *sm, struct sm_cell *cell)
 
 static void add_to(struct sm *sm, struct sm_cell *cell)
 {
-	if (cell->known && differs(cell) && !sm->mc.bad_block[cell->block])
+	if (cell->known && sm_cell_differs(cell) && !sm->mc.bad_block[cell->block])
 		send_cell(sm, cell, cell->want);
 }
 
@@ -314,7 +173,7 @@ static void raise(struct sm *sm, struct sm_cell *cell)
 	struct sm_switch *sw = cell->sw;
 	struct sm_smp *smp;
 
-	if (sw->top_asked || !is_top_low(sw))
+	if (sw->top_asked || !sm_switch_top_is_low(sw))
 		return;
 	smp = sm_smp_new(sm, SM_KIND_MCAST, &sw->node->ports[0], MAD_METHOD_SET,
 			 SMP_SWITCH_INFO, 0, top_set);
@@ -362,7 +221,7 @@ static bool adopt_some(struct sm *sm)
 	while (mc->switch_cursor < sm->switch_count) {
 		struct sm_switch *sw = sm->switches[mc->switch_cursor++];
 
-		look_at_switch(sm, sw);
+		sm_cells_look_at(sm, sw);
 		work += 10 + sw->cell_count / 8;
 		if (work > WORK_A_STEP)
 			return true;
@@ -440,7 +299,7 @@ static bool is_written(const struct sm *sm, const struct sm_group *g)
 	for (uint32_t i = 0; i < g->tree_count; i++) {
 		const struct sm_switch *sw = sm->switches[g->tree[i]];
 
-		if (is_top_low(sw))
+		if (sm_switch_top_is_low(sw))
 			return false;
 		for (unsigned int p = 0; p < sw->positions; p++) {
 			const struct sm_cell *cell = sm_cell_find(sw, g->mlid, p);
@@ -489,7 +348,7 @@ static void end_pass(struct sm *sm)
 		struct sm_cell *cell = container_of(pos, struct sm_cell, link);
 
 		cell->sw->top_asked = false;
-		if (!is_unfinished(cell))
+		if (!sm_cell_is_unfinished(cell))
 			list_remove(pos);
 	}
 	if (failed && in_sweep(sm))

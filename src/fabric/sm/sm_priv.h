@@ -17,6 +17,7 @@
  *   routes.c     phase: up/down routes to every LID
  *   tables.c     phases: write LFTs and SwitchInfo
  *   mcast.c      multicast tables are written, in sweeps and between them
+ *   cells.c      what they ought to be, and what they are
  *   trees.c      a tree for every group
  *   ports.c      phases: PortInfo, ARMED, ACTIVE
  *   election.c   SMInfo: who is master
@@ -441,7 +442,7 @@ static inline bool sm_switch_has_top(const struct sm_switch *sw)
 	return sw->node->ports[0].info.cap_mask & SMP_CAP_MFT_TOP;
 }
 
-/* -- mcast.c, trees.c ------------------------------------------------------------------ */
+/* -- mcast.c, cells.c, trees.c --------------------------------------------------------- */
 
 int sm_mcast_init(struct sm *sm);
 void sm_mcast_fini(struct sm *sm);
@@ -468,6 +469,13 @@ struct sm_cell *sm_cell_get(struct sm *sm, struct sm_switch *sw, uint16_t block,
 			    unsigned int position);
 /* On the list if it may differ from what the switch has. */
 void sm_cell_check(struct sm *sm, struct sm_cell *cell);
+bool sm_cell_differs(const struct sm_cell *cell);
+/* It differs, or does not count yet. */
+bool sm_cell_is_unfinished(const struct sm_cell *cell);
+/* What is written does not count while the switch's top is below it. */
+bool sm_switch_top_is_low(const struct sm_switch *sw);
+/* Cells for what the switch may have, and all that differ on the list. */
+void sm_cells_look_at(struct sm *sm, struct sm_switch *sw);
 
 /* -- election.c, traps.c --------------------------------------------------------------- */
 
