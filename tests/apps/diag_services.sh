@@ -64,6 +64,7 @@ tools()
 
 	say '  what nobody serves'
 	refused vendstat -N "$far"
+	refused vendstat -N "$(lid_of s2)"
 	refused ibccquery CongestionInfo "$far"
 	tool ibsysstat "$far" ping && fail 'ibsysstat has no partner'
 	tool ibping -c 1 "$far"

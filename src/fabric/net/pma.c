@@ -5,10 +5,15 @@
  * pass, and of data that engines report when the counters are asked for: at the ends of an
  * adapter's link, not between switches. Those of 32 bits and of 64 are the same ones: they
  * are cleared together, and the small ones stop at their largest value.
+ *
+ * A switch has no other service, and says so.
  */
 #include "fabric/net/fabric_priv.h"
 
 #include <string.h>
+
+#define VENDOR_SEGMENTS      0x30
+#define VENDOR_SEGMENTS_LAST 0x4f
 
 enum pma_attribute {
 	PMA_PORT_COUNTERS = 0x0012,
@@ -200,16 +205,31 @@ static uint16_t perform(struct fabric_node *n, const struct mad_header *h, uint8
 	}
 }
 
+/*
+ * Behind a switch's port 0 there may be a subnet administrator, and nothing else. Of a
+ * vendor's classes with segments nothing is refused, as on adapters (core/mad/receive.c).
+ */
+static bool is_nobodys(const struct fabric_port *end, const struct mad_header *h)
+{
+	return end->node->is_switch && h->mgmt_class != MAD_CLASS_SUBN_ADM &&
+	       (h->mgmt_class < VENDOR_SEGMENTS ||
+		h->mgmt_class > VENDOR_SEGMENTS_LAST) &&
+	       (h->method == MAD_METHOD_GET || h->method == MAD_METHOD_SET);
+}
+
 enum net_answer net_pma_receive(struct fabric_port *end, uint8_t *mad)
 {
 	struct mad_header h;
 
-	if (mad[1] != MAD_CLASS_PERF)
-		return NET_FOR_CLIENT;
 	mad_header_get(mad, &h);
 	if (mad_is_response(&h))
 		return NET_FOR_CLIENT;
-	h.status = perform(end->node, &h, mad + PMA_DATA);
+	if (h.mgmt_class == MAD_CLASS_PERF)
+		h.status = perform(end->node, &h, mad + PMA_DATA);
+	else if (is_nobodys(end, &h))
+		h.status = MAD_STATUS_BAD_ATTRIBUTE;
+	else
+		return NET_FOR_CLIENT;
 	h.method = MAD_METHOD_GET_RESP;
 	mad_header_put(mad, &h);
 	return NET_ANSWERED;

@@ -222,6 +222,27 @@ static void what_would_go_back_is_a_relay_error(void **state)
 	assert_int_equal(number(data, 32, 4), 1); /* sent: the clearing's answer alone */
 }
 
+static uint8_t *ask_class(uint8_t mgmt_class, uint16_t lid, uint8_t method)
+{
+	uint8_t mad[256];
+
+	seat_forget(&h1);
+	smp_begin(mad, mgmt_class, method, 1, 0, h1.next_tid++);
+	return gmp_send(&h1, mad, lid, 0xffff) ? NULL : seat_answer(&h1, mad);
+}
+
+static void a_switch_refuses_what_it_does_not_serve(void **state)
+{
+	assert_status(ask_class(0x0a, 4, MAD_METHOD_GET), MAD_STATUS_BAD_ATTRIBUTE);
+	assert_status(ask_class(0x21, 4, MAD_METHOD_SET), MAD_STATUS_BAD_ATTRIBUTE);
+	assert_null(ask_class(0x21, 4, MAD_METHOD_SEND));
+	/* There may be an administrator, and ibping takes any answer for its partner's. */
+	assert_null(ask_class(MAD_CLASS_SUBN_ADM, 4, MAD_METHOD_GET));
+	assert_null(ask_class(0x32, 4, MAD_METHOD_GET));
+	/* What is behind an adapter answers for itself. */
+	assert_null(ask_class(0x0a, 2, MAD_METHOD_GET));
+}
+
 #define case_of(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -235,6 +256,7 @@ int main(void)
 		case_of(a_switch_shows_each_port_or_all),
 		case_of(what_goes_wrong_is_counted_where_it_does),
 		case_of(what_would_go_back_is_a_relay_error),
+		case_of(a_switch_refuses_what_it_does_not_serve),
 	};
 
 	return harness_run(tests);
