@@ -102,12 +102,39 @@ static void either_side_may_go_first(void **state)
 	world_destroy(w);
 }
 
+/* Of those whose datagrams are lost too often, silence is the answer. */
+static void loss_leaves_no_question_open(void **state)
+{
+	struct world *w = star(3);
+	const struct fabric_trouble trouble = { .loss = 200000,
+						.reorder = 200000,
+						.delay_ns = 500 * TIMER_MS };
+	struct asker many[300];
+	unsigned int well = 0;
+
+	fabric_trouble_set(w->fabric, &trouble);
+	for (unsigned int i = 0; i < 300; i++) {
+		many[i] = (struct asker){ .q.answered = answered };
+		sm_ask(w->sms[0].sm, &many[i].q, a_port(w, i % 3), SMP_SL_TO_VL, 0, NULL);
+	}
+	world_run(w, 60 * SECOND);
+	for (unsigned int i = 0; i < 300; i++) {
+		assert_int_equal(many[i].answers, 1);
+		well += !many[i].error;
+		if (!many[i].error)
+			assert_int_equal(many[i].data[0], 0x01);
+	}
+	assert_true(well > 150);
+	world_destroy(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tables_are_read_and_written),
 		cmocka_unit_test(refusal_and_silence_are_told_apart),
 		cmocka_unit_test(either_side_may_go_first),
+		cmocka_unit_test(loss_leaves_no_question_open),
 	};
 
 	return harness_run(tests);
