@@ -603,6 +603,8 @@ static void everything_on_a_device_ends_with_it(void **state)
 	all.trigger.once_joined = begin_and_unplug;
 	assert_false(IS_ERR(join(&all.trigger, group_of(4, 0))));
 	assert_true(wait_for_completion_timeout(&all.removed, DEADLINE));
+	/* Its callback, which has done all that, has returned. */
+	assert_true(wait_for_completion_timeout(&all.trigger.w.done, DEADLINE));
 	assert_int_equal(all.unplugged, 0);
 	assert_ptr_equal(all.given, &all);
 	check_members();
