@@ -6,6 +6,8 @@
  *	member:	the group's MCMemberRecord 52, well-known 1, port GUID 8, JoinState 1,
  *		proxy 1
  *	group's end:	MGID 16
+ *	choice:	of a request with MGID 0 (assigned.c): LID 2, queue pair 4, TID 8,
+ *		component mask 8, record 52, the MGID that was chosen 16
  *	nothing
  *
  * A member's record has all that makes the group, so it may be the group's first.
@@ -20,9 +22,11 @@ enum kind {
 	NOTHING = 0,
 	MEMBER = 1,
 	GROUP_END = 2,
+	CHOICE = 3,
 };
 #define MEMBER_BYTES    (1u + SA_MCMEMBER_BYTES + 1u + 8u + 1u + 1u)
 #define GROUP_END_BYTES (1u + 16u)
+#define CHOICE_BYTES    (1u + 2u + 4u + 8u + 8u + SA_MCMEMBER_BYTES + 16u)
 
 /* -- writing ------------------------------------------------------------------------- */
 
@@ -93,6 +97,19 @@ void sa_journal_group_end(struct sa_server *s, const struct sa_group *group)
 	uint8_t record[GROUP_END_BYTES] = { GROUP_END };
 
 	memcpy(record + 1, group->rec.mgid.raw, 16);
+	put(s, record, sizeof(record));
+}
+
+void sa_journal_choice(struct sa_server *s, const struct sa_assigned *a)
+{
+	uint8_t record[CHOICE_BYTES] = { CHOICE }, *p = record + 1;
+
+	/* Of six bytes, the LID and the queue pair. */
+	put64(p, (uint64_t)a->lid << 48 | (uint64_t)a->qp << 16);
+	put64(p + 6, a->tid);
+	put64(p + 14, a->mask);
+	memcpy(p + 22, a->record, sizeof(a->record));
+	memcpy(p + 22 + sizeof(a->record), a->mgid.raw, 16);
 	put(s, record, sizeof(record));
 }
 
@@ -176,6 +193,21 @@ static int apply_group_end(struct sa_server *s, const uint8_t *p)
 	return 0;
 }
 
+static int apply_choice(struct sa_server *s, const uint8_t *p)
+{
+	struct sa_assigned a = {
+		.lid = (uint16_t)(get64(p) >> 48),
+		.qp = (uint32_t)(get64(p) >> 16),
+		.tid = get64(p + 6),
+		.mask = get64(p + 14),
+	};
+
+	memcpy(a.record, p + 22, sizeof(a.record));
+	memcpy(a.mgid.raw, p + 22 + sizeof(a.record), 16);
+	sa_assigned_put(s, &a);
+	return 0;
+}
+
 static int apply_nothing(struct sa_server *s, const uint8_t *p)
 {
 	return 0;
@@ -190,13 +222,14 @@ int sa_journal_apply(struct sa_server *s, const uint8_t *records, size_t length)
 		[NOTHING] = { 1, apply_nothing },
 		[MEMBER] = { MEMBER_BYTES, apply_member },
 		[GROUP_END] = { GROUP_END_BYTES, apply_group_end },
+		[CHOICE] = { CHOICE_BYTES, apply_choice },
 	};
 	int r = 0;
 
 	while (length && r == 0) {
 		uint8_t kind = records[0];
 
-		if (kind > GROUP_END || kinds[kind].bytes > length)
+		if (kind > CHOICE || kinds[kind].bytes > length)
 			return -EPROTO;
 		r = kinds[kind].apply(s, records + 1);
 		records += kinds[kind].bytes;

@@ -69,6 +69,9 @@ void sa_journal_member(struct sa_server *s, const struct sa_group *group,
 		       uint64_t port_guid, uint8_t join_state, bool proxy);
 /* The last full member has gone. */
 void sa_journal_group_end(struct sa_server *s, const struct sa_group *group);
+/* An MGID was chosen: for whoever asks the next master again. */
+struct sa_assigned;
+void sa_journal_choice(struct sa_server *s, const struct sa_assigned *a);
 /* More than can be said, or something rare: all anew. */
 void sa_journal_renew(struct sa_server *s);
 /* Nobody needs what is before this. */

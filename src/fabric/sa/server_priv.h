@@ -260,6 +260,8 @@ struct sa_assigned {
 /* The group that the same request made before; null: none, or it has gone. */
 struct sa_group *sa_assigned_group(const struct sa_request *req);
 void sa_assigned_keep(struct sa_request *req, const union ib_gid *mgid);
+/* What another SA has chosen; from now on, for as long. */
+void sa_assigned_put(struct sa_server *s, const struct sa_assigned *from);
 void sa_assigned_forget(struct sa_server *s);
 
 /*

@@ -213,6 +213,35 @@ static void nobody_notices_a_takeover(void **state)
 	}
 }
 
+/* The answer was lost, and who asks again asks another. */
+static void a_choice_outlives_its_master(void **state)
+{
+	struct world *w = two_level(3, 4);
+	struct host *h = &w->hosts[FIRST_CLIENT];
+	struct mad_header mad;
+	uint16_t mlid;
+
+	station_start(w, 1, 0);
+	until(w, is_standby(w, 1), SECOND);
+	until(w, is_fed(w, 1, 0), 5 * SECOND);
+	host_join(h, 0);
+	until(w, h->status == 0, SECOND);
+	mlid = h->mlid;
+	station_kill(w, 0);
+	until(w, is_up(w, 1), 5 * SECOND);
+	mad_header_get(h->request, &mad);
+	h->tid = mad.tid;
+	h->status = -1;
+	host_retry(&h->retry);
+	until(w, h->status == 0, SECOND);
+	assert_int_equal(h->mlid, mlid);
+	assert_int_equal(count(w, 1).groups, 2); /* the broadcast group, and this */
+	host_join(h, 0);
+	until(w, h->status == 0, SECOND);
+	assert_int_not_equal(h->mlid, mlid);
+	world_destroy(w);
+}
+
 /* However it dies. */
 static void a_master_may_die_in_other_ways(void **state)
 {
@@ -442,6 +471,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_standby_has_what_the_master_has),
 		cmocka_unit_test(nobody_notices_a_takeover),
+		cmocka_unit_test(a_choice_outlives_its_master),
 		cmocka_unit_test(a_master_may_die_in_other_ways),
 		cmocka_unit_test(who_was_answered_is_in),
 		cmocka_unit_test(who_was_reset_meanwhile_is_told),

@@ -225,6 +225,8 @@ static inline void host_ask_group(struct host *h, uint8_t method, uint8_t group,
 	struct fabric_port_info info;
 
 	h->group = group;
+	if (!group) /* one of the SA's choice */
+		memset(&rec.mgid, 0, sizeof(rec.mgid));
 	fabric_port_info(h->port, &info);
 	rec.port_gid.raw[0] = 0xfe;
 	rec.port_gid.raw[1] = 0x80;
