@@ -485,6 +485,7 @@ struct engine {
 	_Atomic bool failed;      /* the daemon is gone */
 	_Atomic int armed;        /* completion queues not DISARMED */
 	_Atomic uint32_t waiters; /* threads in engine_wait, about to sleep or asleep */
+	_Atomic bool by_waiters;  /* the program sleeps in engine_wait, when last seen */
 	_Atomic bool wake_wanted; /* an event was raised under a lock */
 	_Atomic uint32_t polls;   /* turns run by polls; written under rx */
 	_Atomic uint32_t repairs; /* times that a re-check by time found something */

@@ -26,10 +26,16 @@ static bool is_exact(const struct engine *e)
 	       !atomic_load_explicit(&e->waiters, memory_order_relaxed);
 }
 
-/* Under rx: nobody needs to be told of a new bit, so nobody shall be woken by one. */
+/*
+ * Under rx: nobody needs to be told of a new bit, so nobody shall be woken by one. Where
+ * the helper is to find the next event anyway, one that is awake early does no harm: its
+ * write to a descriptor then meets no thread that waits for it, and which would run into
+ * the locks that are held meanwhile.
+ */
 static void unwatch(struct engine *e)
 {
-	if (!atomic_load_explicit(&e->armed, memory_order_relaxed) &&
+	if (atomic_load_explicit(&e->by_waiters, memory_order_relaxed) &&
+	    !atomic_load_explicit(&e->armed, memory_order_relaxed) &&
 	    !atomic_load_explicit(&e->waiters, memory_order_relaxed))
 		atomic_store_explicit(&e->doorbell->sleeping, 0, memory_order_relaxed);
 }
@@ -115,6 +121,12 @@ static void recheck(struct engine *e, uint32_t turns)
 		shm_doorbell_wake(e->doorbell, SHM_SLEEPER_WAITER);
 }
 
+static void drain(struct engine *e)
+{
+	while (engine_turn_and_map(e) && !stopping(e))
+		atomic_store_explicit(&e->by_waiters, false, memory_order_relaxed);
+}
+
 static void *helper_main(void *arg)
 {
 	struct engine *e = arg;
@@ -127,8 +139,7 @@ static void *helper_main(void *arg)
 
 		faults_run(e);
 		if (is_exact(e) || (kicks != done && !program_polls(e, &quiet)))
-			while (engine_turn_and_map(e) && !stopping(e))
-				;
+			drain(e);
 		done = kicks;
 		if (prepare(e, &turns) && helper_sleep(e, seen) == -ETIMEDOUT)
 			recheck(e, turns);

@@ -40,6 +40,7 @@ static bool prepare(struct engine *e)
 	bool alone, sleep;
 
 	lock_take(&e->rx_lock);
+	atomic_store_explicit(&e->by_waiters, true, memory_order_relaxed);
 	alone = !atomic_fetch_add_explicit(&e->waiters, 1, memory_order_seq_cst); /* S1 */
 	sleep = !engine_sleep_prepare(e, SHM_SLEEPER_WAITER);
 	if (!sleep && alone)

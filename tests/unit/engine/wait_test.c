@@ -275,9 +275,10 @@ static void who_took_its_event_is_not_woken(void **state)
 {
 	struct player *p = &players[1];
 	struct shm_doorbell *d = p->process->doorbell;
-	uint32_t wakes;
+	uint32_t wakes = engine_wait_prepare(p->process->engine);
 
 	get_acquainted();
+	assert_int_equal(engine_wait(p->process->engine, &wakes, 1), -ETIMEDOUT);
 	for (int i = 0; i < 100; i++) {
 		world_send(&players[0].qp, &players[0].ah, 8);
 		engine_cq_arm(p->qp.recv_cq, false);
