@@ -135,6 +135,24 @@ taken()
 	traffic
 }
 
+# one_master: of the two, and all ports are told of it.
+one_master()
+{
+	if state first MASTER; then
+		state second STANDBY && master h1
+	else
+		state first STANDBY && master h4
+	fi
+}
+
+# settled: whichever it is, it has the members, who may have lost their membership or not.
+settled()
+{
+	wait_for 60 'there is one master' one_master
+	wait_for 60 'both are members' known h2 h3
+	traffic
+}
+
 say 'OpenSM, and an OpenSM that stands by'
 ours fabric up --nodes 4 --no-sm
 manage first h1 5
@@ -154,6 +172,13 @@ say 'its successor, of greater priority, gets the subnet back'
 manage first h1 5
 taken h1
 wait_for 60 'the second stands by' state second STANDBY
+
+say 'the master is stopped, and goes on when there is another'
+kill -STOP "$(pid first)"
+taken h4
+kill -CONT "$(pid first)"
+# Which of the two it is to be they settle by their next sweeps.
+settled
 
 say 'the master is killed, and begins anew before anybody notices'
 killed second TERM
