@@ -8,6 +8,7 @@
  * While an order is under way changes of its MLID collect for the next, so a thousand
  * joins that arrive together cost a few orders, each of them with all members.
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "fabric/sa/server_priv.h"
@@ -128,11 +129,18 @@ static bool is_true(const struct sa_request *req, uint16_t mlid)
 	return m && group->rec.mlid == mlid && !(rec.join_state & ~m->join_state);
 }
 
+/* Where no table has room for a member, the others' are set as they should be. */
+static bool concerns(const struct sa_request *req, uint16_t mlid, int error)
+{
+	return error &&
+	       (error != -ENOSPC || !sm_can_route(req->server->sm, mlid, req->port_guid));
+}
+
 static uint16_t outcome(const struct sa_request *req, uint16_t mlid, int error)
 {
 	if (req->mad.method == MAD_METHOD_DELETE)
 		return 0;
-	if (error)
+	if (concerns(req, mlid, error))
 		return SA_NO_RESOURCES;
 	return is_true(req, mlid) ? 0 : SA_REQ_INVALID;
 }
@@ -140,13 +148,17 @@ static uint16_t outcome(const struct sa_request *req, uint16_t mlid, int error)
 static void end_all(struct list *waiting, uint16_t mlid, int error)
 {
 	/* The last change first, so that each finds what it left. */
-	for (struct list *l = waiting->prev; error && l != waiting; l = l->prev)
-		fail(container_of(l, struct sa_request, link));
+	for (struct list *l = waiting->prev; error && l != waiting; l = l->prev) {
+		struct sa_request *req = container_of(l, struct sa_request, link);
+
+		if (concerns(req, mlid, error))
+			fail(req);
+	}
 	list_for_each_safe(l, waiting) {
 		struct sa_request *req = container_of(l, struct sa_request, link);
 
 		list_remove(l);
-		if (!error)
+		if (!concerns(req, mlid, error))
 			confirm(req);
 		sa_request_end(req, outcome(req, mlid, error));
 	}

@@ -502,6 +502,7 @@ static struct sm_group *group_get(struct sm *sm, uint16_t mlid)
 	if (!*at)
 		return NULL;
 	(*at)->mlid = mlid;
+	(*at)->component = SM_SWITCH_NONE;
 	list_init(&(*at)->dirty);
 	list_init(&(*at)->waiting);
 	list_init(&(*at)->riding);

@@ -153,6 +153,9 @@ struct sm_mc_member {
 };
 void sm_route_group(struct sm *sm, uint16_t mlid, const struct sm_mc_member *members,
 		    unsigned int count, void (*done)(void *arg, int error), void *arg);
+/* The port can be part of the group's tree, as things stand: after -ENOSPC, which of them
+ * are not is known by this; all others are. */
+bool sm_can_route(const struct sm *sm, uint16_t mlid, uint64_t port_guid);
 /* The largest number of MLIDs that every switch can hold (spec/sa-sm 1.9). */
 uint32_t sm_mlid_capacity(const struct sm *sm);
 /* Send from QP1 of the port: what the SA answers and reports. */

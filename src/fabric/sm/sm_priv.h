@@ -180,7 +180,8 @@ struct sm_group {
 	uint16_t mlid;
 	struct sm_mc_member *members;
 	uint32_t member_count;
-	uint32_t *tree; /* numbers of the switches that have an entry */
+	uint32_t component; /* of the fabric in which its tree is; or SM_SWITCH_NONE */
+	uint32_t *tree;     /* numbers of the switches that have an entry */
 	uint32_t tree_count;
 	struct list waiting; /* sm_waiter: for a pass that has not begun */
 	struct list riding;  /* for the one that is under way */

@@ -125,6 +125,9 @@ int sm_trees_begin(struct sm *sm)
 
 	if (alloc(sm) < 0)
 		return -ENOMEM;
+	for (uint32_t i = 0; i < SM_MLIDS; i++)
+		if (mc->groups[i])
+			mc->groups[i]->component = SM_SWITCH_NONE;
 	for (uint32_t i = 0; i < sm->switch_count; i++)
 		sm->switches[i]->component = SM_SWITCH_NONE;
 	for (uint32_t i = 0; i < sm->switch_count; i++) {
@@ -249,15 +252,44 @@ static struct sm_switch *member_switch(struct job *j, const struct sm_mc_member 
 	return NULL;
 }
 
-/* The part of the fabric that has a tree is the first receiver's. */
+bool sm_can_route(const struct sm *sm, uint16_t mlid, uint64_t port_guid)
+{
+	const struct sm_group *g = sm->mc.groups[mlid - IB_LID_MULTICAST_BASE];
+	struct subnet_port *p = subnet_port_by_guid(&sm->subnet, port_guid);
+	uint8_t port;
+	const struct sm_switch *sw = p && p->seen ? sm_switch_of(p, &port) : NULL;
+
+	return sw && g && has_room(sw, mlid) && sw->component != SM_SWITCH_NONE &&
+	       (g->component == SM_SWITCH_NONE || g->component == sw->component);
+}
+
+static bool has_member_in(struct job *j, uint32_t component)
+{
+	uint8_t port;
+
+	for (uint32_t i = 0; i < j->g->member_count; i++) {
+		const struct sm_switch *sw = member_switch(j, &j->g->members[i], &port);
+
+		if (sw && sw->component == component)
+			return true;
+	}
+	return false;
+}
+
+/* The part of the fabric that has a tree is the first member's, for as long as there is one;
+ * who is elsewhere is refused, so that all are in it. */
 static void choose_component(struct job *j)
 {
 	uint8_t port;
 
 	j->component = SM_SWITCH_NONE;
+	if (j->g->component != SM_SWITCH_NONE && has_member_in(j, j->g->component)) {
+		j->component = j->g->component;
+		return;
+	}
 	for (uint32_t i = 0; i < j->g->member_count; i++) {
 		const struct sm_mc_member *m = &j->g->members[i];
-		struct sm_switch *sw = m->receives ? member_switch(j, m, &port) : NULL;
+		struct sm_switch *sw = member_switch(j, m, &port);
 
 		if (!sw)
 			continue;
@@ -436,6 +468,7 @@ static int route(struct job *j)
 	uint32_t top;
 
 	choose_component(j);
+	j->g->component = j->component;
 	if (j->component == SM_SWITCH_NONE)
 		return j->error;
 	j->tree = tree_of(j->sm, j->g->mlid, j->component);

@@ -269,6 +269,12 @@ const struct subnet *sm_subnet(const struct sm *sm)
 	return &sm->subnet;
 }
 
+/* Where there is no room there is none for anybody. */
+bool sm_can_route(const struct sm *sm, uint16_t mlid, uint64_t port_guid)
+{
+	return false;
+}
+
 uint32_t sm_mlid_capacity(const struct sm *sm)
 {
 	return sm->capacity;
