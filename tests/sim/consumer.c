@@ -100,7 +100,7 @@ static bool is_worth_another_try(const struct sim_member *m, int status)
 	 * good. */
 	if (status == -EINVAL)
 		return (m->wish.join_state & SIM_FULL) && !sim.profile.contradictions &&
-		       !sim.profile.is_lame && !sim.profile.is_small &&
+		       m->host->has_tables && !sim.profile.is_small &&
 		       sim_membership(m->host, be16toh(m->wish.pkey));
 	return true;
 }

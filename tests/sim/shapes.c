@@ -109,3 +109,41 @@ int sim_shape(unsigned int hosts, struct topology **ret)
 		printf("%s\n%s\n", error, text);
 	return r;
 }
+
+/* -- where multicast can get to ---------------------------------------------------------- */
+
+static unsigned int flood(const struct topology *t, uint32_t from, bool *reached)
+{
+	unsigned int count = 1;
+
+	reached[from] = true;
+	for (unsigned int p = 1; p <= t->nodes[from].ports; p++) {
+		uint32_t to = t->nodes[from].links[p].node;
+
+		if (to == UINT32_MAX || reached[to])
+			continue;
+		if (!t->nodes[to].is_switch)
+			reached[to] = true;
+		else if (t->nodes[to].mft_cap)
+			count += flood(t, to, reached);
+	}
+	return count;
+}
+
+void sim_find_tables(void)
+{
+	const struct topology *t = sim.topology;
+	unsigned int capable = 0, together = 0, host = 0;
+	bool *reached = calloc(t->count, sizeof(*reached));
+
+	assert_non_null(reached);
+	for (uint32_t i = 0; i < t->count; i++)
+		capable += t->nodes[i].is_switch && t->nodes[i].mft_cap;
+	for (uint32_t i = 0; i < t->count && !together; i++)
+		if (t->nodes[i].is_switch && t->nodes[i].mft_cap)
+			together = flood(t, i, reached);
+	for (uint32_t i = 0; i < t->count; i++)
+		if (!t->nodes[i].is_switch)
+			sim.hosts[host++].has_tables = together == capable && reached[i];
+	free(reached);
+}

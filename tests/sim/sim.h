@@ -99,6 +99,7 @@ struct sim_host {
 	struct list pairs;
 	struct sim_choice choices[SIM_CHOICES];
 	unsigned int next_choice;
+	bool has_tables; /* multicast gets to it, if all is up */
 	/* It has asked for groups without a name, and an SA died since: a late copy may have
 	 * been at work there, and made one. */
 	bool has_nameless;
@@ -223,6 +224,8 @@ const char *sim_mgid(const union ib_gid *mgid); /* for messages */
 /* -- shapes.c --------------------------------------------------------------------------- */
 
 int sim_shape(unsigned int hosts, struct topology **ret);
+/* Of each host, whether all switches with a multicast table hang together, and it on them. */
+void sim_find_tables(void);
 
 /* -- partitions.c ----------------------------------------------------------------------- */
 

@@ -206,6 +206,7 @@ void sim_begin(uint64_t seed)
 	memset(sim.hosts, 0, sizeof(sim.hosts));
 	memset(sim.members, 0, sizeof(sim.members));
 	memset(sim.ids, 0, sizeof(sim.ids));
+	sim_find_tables();
 	for (unsigned int n = 0; n < sim.host_count; n++) {
 		struct sim_host *host = &sim.hosts[n];
 
