@@ -261,6 +261,8 @@ void sim_ledger_arrived(const uint8_t *mad)
 	drop.before = *pair;
 	sim_model_arrived(pair, c.header.tid, c.header.method == MAD_METHOD_DELETE,
 			  c.rec.join_state);
+	if (pair->last_arrived != c.header.tid)
+		pair->arrived_before = pair->last_arrived;
 	pair->last_arrived = c.header.tid;
 	if (pair->live_tid == c.header.tid)
 		return;
@@ -291,8 +293,8 @@ static void note_answer(struct sim_pair *pair, const struct change *c,
  */
 static void note_refusal(struct sim_pair *pair, uint64_t tid)
 {
-	if (drop.pair == pair && pair->last_arrived == tid)
-		pair->last_arrived = drop.before.last_arrived;
+	if (pair->last_arrived == tid)
+		pair->last_arrived = pair->arrived_before;
 }
 
 void sim_ledger_answered(const uint8_t *mad, const struct sa_server *by)
@@ -317,10 +319,22 @@ void sim_ledger_answered(const uint8_t *mad, const struct sa_server *by)
 	note_answer(sim_pair(host, &c.rec.mgid), &c, pair_of_request(host, c.header.tid));
 }
 
-/* Answers may be late and out of order: what was asked last is how it stands. */
+static bool others_are_at_work(const struct sim_pair *pair, uint64_t tid)
+{
+	for (unsigned int i = 0; i < SIM_OPEN_MAX; i++)
+		if (pair->open[i].tid && pair->open[i].tid != tid)
+			return true;
+	return false;
+}
+
+/*
+ * Answers may be late, out of order, and not those to the last copy: what was asked last,
+ * and tells how it still stands, is how it is.
+ */
 static void settle(struct sim_pair *pair, const struct change *c, bool struck)
 {
-	if (pair->last_arrived != c->header.tid)
+	if (pair->last_arrived != c->header.tid || pair->held != c->rec.join_state ||
+	    others_are_at_work(pair, c->header.tid))
 		return;
 	if (c->header.method == MAD_METHOD_DELETE_RESP) {
 		pair->ghost &= c->rec.join_state;

@@ -57,9 +57,9 @@ struct sim_pair {
 	union ib_gid mgid;
 	uint8_t ghost, missing;
 	uint8_t lapsed; /* was missing, and the host knows by now; its members do not */
-	uint64_t live_tid;     /* of the request under way; 0: none */
-	uint64_t last_arrived; /* at the SA */
-	bool struck;           /* an event came since, and voids the answer */
+	uint64_t live_tid;                     /* of the request under way; 0: none */
+	uint64_t last_arrived, arrived_before; /* at the SA */
+	bool struck; /* an event came since, and voids the answer */
 	/* By the SA's answers as they leave it: what it holds, as what MLID; and requests
 	 * that are at work there. */
 	uint8_t held;
