@@ -70,7 +70,7 @@ uint64_t path_mlid_generation(void *arg, uint16_t mlid)
 	return pf->changes + fabric_mlid_generation(pf->config.fabric, mlid);
 }
 
-static uint64_t senders_generation(void *arg)
+uint64_t path_senders_generation(void *arg)
 {
 	const struct path_fabric *pf = arg;
 
@@ -206,7 +206,7 @@ void path_fabric_unbind(struct path_fabric *pf, uint32_t place)
 	fabric_port_attach(b->port, NULL, NULL);
 	hash_remove(&pf->ports, &b->node);
 	pf->places[place] = NULL;
-	pf->pkeys_stale = true;
+	sources_forget(pf);
 	free(b);
 	answers_changed(pf);
 }
@@ -298,7 +298,7 @@ static const struct path_ops ops = {
 	.ingress_ports = path_ingress_ports,
 	.senders = path_senders,
 	.generation = path_generation,
-	.senders_generation = senders_generation,
+	.senders_generation = path_senders_generation,
 	.mlid_generation = path_mlid_generation,
 	.send_mad = send_mad,
 };
@@ -337,7 +337,7 @@ void path_fabric_destroy(struct path_fabric *pf)
 	trees_forget(pf);
 	hash_fini(&pf->trees);
 	hash_fini(&pf->ports);
-	free(pf->pkeys);
+	sources_forget(pf);
 	free(pf->places);
 	free(pf);
 }

@@ -43,9 +43,8 @@ struct path_fabric {
 	struct hash ports;
 	struct bound_port **places; /* [room] */
 	uint32_t room;
-	uint16_t *pkeys; /* of all bound ports, each once */
-	unsigned int pkey_count, pkey_room;
-	bool pkeys_stale;
+	struct sources *sources;     /* null: to be gathered anew */
+	uint64_t sources_generation; /* of unicast, that they belong to */
 	struct hash trees;
 	uint64_t trees_generation; /* of unicast: when that changes, all do */
 };
@@ -53,11 +52,13 @@ struct path_fabric {
 struct bound_port *bound_at(const struct path_fabric *pf, uint32_t place);
 struct bound_port *bound_of(const struct path_fabric *pf, const struct fabric_port *port);
 uint64_t path_generation(void *arg);
+uint64_t path_senders_generation(void *arg);
 uint64_t path_mlid_generation(void *arg, uint16_t mlid);
 
 /* senders.c */
 /* Its P_Key table may be another. */
 void bound_pkeys_read(struct bound_port *b);
+void sources_forget(struct path_fabric *pf);
 void path_senders(void *arg, uint32_t place, uint16_t lid, uint64_t *ret,
 		  unsigned int words);
 

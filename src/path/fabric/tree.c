@@ -187,7 +187,7 @@ static int tree_make(struct path_fabric *pf, uint16_t mlid, struct tree **ret)
 static int tree_get(struct path_fabric *pf, uint16_t mlid, struct tree **ret)
 {
 	uint64_t generation = path_mlid_generation(pf, mlid);
-	uint64_t all = pf->changes + fabric_unicast_generation(pf->config.fabric);
+	uint64_t all = path_senders_generation(pf);
 
 	if (pf->trees_generation != all || pf->trees.count >= TREES_MAX)
 		trees_forget(pf);

@@ -245,12 +245,10 @@ static bool sends_to(uint32_t from, uint32_t to, uint16_t lid)
 	return senders[place_of(from) / 64] >> (place_of(from) % 64) & 1;
 }
 
-static void lids_are_walked_as_the_tables_say(void **state)
+static void walk_lids(struct topology *t)
 {
-	struct topology *t;
 	uint32_t lost;
 
-	assert_int_equal(topology_ring(4, 2, 7, &t), 0);
 	begin(t);
 	for (unsigned int turn = 0; turn < 2; turn++) {
 		lost = 0;
@@ -274,6 +272,18 @@ static void lids_are_walked_as_the_tables_say(void **state)
 	}
 	assert_false(sends_to(0, HOSTS_MAX, world_lid(hosts[0])));
 	end();
+}
+
+static void lids_are_walked_as_the_tables_say(void **state)
+{
+	struct topology *t;
+
+	assert_int_equal(topology_ring(4, 2, 7, &t), 0);
+	walk_lids(t);
+	assert_int_equal(topology_two_level(4, 2, 4, 7, &t), 0);
+	walk_lids(t);
+	assert_int_equal(topology_star(9, 7, &t), 0);
+	walk_lids(t);
 }
 
 /* -- changes ---------------------------------------------------------------------------- */
