@@ -249,6 +249,12 @@ for engine in $(pick ftree 'minhop updn ftree lash dor dfsssp'); do
 done
 
 if [ "$site_scale" = soak ]; then
+	shape 'many LIDs a port, lanes and levels' --ring 3:2
+	for how in 'minhop -l 2' 'minhop -Q -r' 'lash -Q -l 1' 'dfsssp -Q -l 1' 'minhop -r'; do
+		options[${how%% *}]=${how#* }
+		managed "${how%% *}" 1 2 4 6
+	done
+
 	patience=240
 	two_levels 36 18 18 >"$site_work/topology"
 	shape 'two levels, 648 hosts' --topology "$site_work/topology"
