@@ -358,10 +358,15 @@ static void elect_discovering(struct sm *sm)
 		if (!choice || (master && choice->info.state != SMP_SM_MASTER))
 			choice = r;
 	}
-	if (choice)
+	if (choice) {
 		sm_become_standby(sm, choice->port);
-	else
-		sm_become_master(sm);
+		return;
+	}
+	sm_become_master(sm);
+	/* Where others were waited for, what was found before is old, and what has changed
+	 * since another master may have been told. */
+	if (sm->config.timers->now_ns - sm->sweep.began_ns > sm->config.smp_timeout_ns)
+		sm->sweep.wanted = true;
 }
 
 /* Both subnets are the other's from now on: nothing is written into either. If it does not
