@@ -333,6 +333,9 @@ static bool others_are_at_work(const struct sim_pair *pair, uint64_t tid)
  */
 static void settle(struct sim_pair *pair, const struct change *c, bool struck)
 {
+	if (c->header.method == MAD_METHOD_GET_RESP)
+		pair->lapsed =
+			(pair->lapsed | pair->missing) & (uint8_t)~c->rec.join_state;
 	if (pair->last_arrived != c->header.tid || pair->held != c->rec.join_state ||
 	    others_are_at_work(pair, c->header.tid))
 		return;
@@ -341,7 +344,6 @@ static void settle(struct sim_pair *pair, const struct change *c, bool struck)
 		return;
 	}
 	pair->ghost = struck ? c->rec.join_state : 0;
-	pair->lapsed = (pair->lapsed | pair->missing) & (uint8_t)~c->rec.join_state;
 	pair->missing = 0;
 }
 
