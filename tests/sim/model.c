@@ -171,7 +171,7 @@ static bool is_calm(void)
 	const struct sim_profile *p = &sim.profile;
 
 	return !p->loss && !p->links && !p->power && !p->restarts && !p->faults &&
-	       !p->repartitions && !p->replaces && p->managers == 1;
+	       !p->repartitions && p->managers == 1;
 }
 
 static void judge(const struct shower *s, const struct sim_host *from)

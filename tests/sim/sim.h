@@ -162,7 +162,6 @@ struct sim_profile {
 	bool managers_on_hosts;
 	unsigned int partitions; /* 0: all ports are full members of the default one */
 	bool repartitions;
-	bool replaces; /* switches, by others of the same kind */
 	bool is_lame;  /* switches have no multicast table, or a small one */
 	bool is_small; /* there are fewer MLIDs than groups */
 	unsigned int actions;
