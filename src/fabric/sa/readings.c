@@ -58,11 +58,14 @@ static struct sa_reading *reading_create(struct sa_request *req, uint16_t attr,
 	struct sa_server *s = req->server;
 	struct sa_reading *r;
 
-	if (s->readings >= SA_READINGS_MAX)
+	if (s->readings >= SA_READINGS_MAX ||
+	    !sa_share_take(s, req->from.lid, SA_SHARE_READINGS, 1))
 		return NULL;
 	r = calloc(1, sizeof(*r));
-	if (!r)
+	if (!r) {
+		sa_share_give(s, req->from.lid, SA_SHARE_READINGS, 1);
 		return NULL;
+	}
 	r->req = req;
 	r->attr = attr;
 	r->bytes = bytes;
@@ -76,6 +79,7 @@ void sa_reading_destroy(struct sa_reading *r)
 	if (!r)
 		return;
 	r->req->server->readings--;
+	sa_share_give(r->req->server, r->req->from.lid, SA_SHARE_READINGS, 1);
 	timer_disarm(&r->timer);
 	for (unsigned int i = 0; i < r->begun; i++)
 		sm_question_drop(&r->readers[i].question);

@@ -42,6 +42,7 @@ static void report_destroy(struct hash_node *node)
 	struct sa_report *report = container_of(node, struct sa_report, by_tid);
 
 	timer_disarm(&report->timer);
+	sa_share_give(report->server, report->to.lid, SA_SHARE_REPORTS, 1);
 	free(report);
 }
 
@@ -95,10 +96,14 @@ static void report_create(struct sa_server *s, const struct sa_address *to,
 			  const struct notice *notice)
 {
 	struct sa_report *report = NULL;
+	bool room = s->reports.count < SA_REPORTS_MAX &&
+		    sa_share_take(s, to->lid, SA_SHARE_REPORTS, 1);
 
-	if (s->reports.count < SA_REPORTS_MAX)
+	if (room)
 		report = calloc(1, sizeof(*report));
 	if (!report) {
+		if (room)
+			sa_share_give(s, to->lid, SA_SHARE_REPORTS, 1);
 		s->counters.reports_lost++;
 		return;
 	}

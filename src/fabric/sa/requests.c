@@ -87,11 +87,14 @@ static struct sa_request *request_create(struct sa_server *s,
 {
 	struct sa_request *req;
 
-	if (s->pending.count >= SA_PENDING_MAX)
+	if (s->pending.count >= SA_PENDING_MAX ||
+	    !sa_share_take(s, from->lid, SA_SHARE_REQUESTS, 1))
 		return NULL;
 	req = calloc(1, sizeof(*req));
-	if (!req)
+	if (!req) {
+		sa_share_give(s, from->lid, SA_SHARE_REQUESTS, 1);
 		return NULL;
+	}
 	req->server = s;
 	req->from = *from;
 	req->mad = *mad;
@@ -108,16 +111,21 @@ static struct sa_request *request_create(struct sa_server *s,
 static void request_destroy(struct hash_node *node)
 {
 	struct sa_request *req = container_of(node, struct sa_request, by_source);
+	struct sa_server *s = req->server;
+	uint16_t lid = req->from.lid;
 
 	if (req->sender) {
 		rmpp_sender_destroy(req->sender);
-		req->server->transfers--;
+		s->transfers--;
+		sa_share_give(s, lid, SA_SHARE_TRANSFERS, 1);
 	}
 	sa_reading_destroy(req->reading);
 	timer_disarm(&req->timer);
 	list_remove(&req->link);
 	list_remove(&req->at.link);
-	req->server->transfer_bytes -= req->table_room;
+	s->transfer_bytes -= req->table_room;
+	sa_share_give(s, lid, SA_SHARE_TRANSFER_BYTES, req->table_room);
+	sa_share_give(s, lid, SA_SHARE_REQUESTS, 1);
 	free(req->table);
 	free(req);
 }
@@ -195,27 +203,38 @@ void sa_request_answer(struct sa_request *req, const uint8_t *record, uint32_t b
 	req->records = 1;
 }
 
+static bool table_grow(struct sa_request *req, size_t room)
+{
+	struct sa_server *s = req->server;
+	size_t more = room - req->table_room;
+	uint8_t *table;
+
+	if (room > RMPP_MESSAGE_MAX || s->transfer_bytes + more > SA_TRANSFER_BYTES_MAX ||
+	    !sa_share_take(s, req->from.lid, SA_SHARE_TRANSFER_BYTES, more))
+		return false;
+	table = realloc(req->table, room);
+	if (!table) {
+		sa_share_give(s, req->from.lid, SA_SHARE_TRANSFER_BYTES, more);
+		return false;
+	}
+	s->transfer_bytes += more;
+	req->table = table;
+	req->table_room = room;
+	return true;
+}
+
 /* Room for the headers and the records so far and one more. */
 static bool table_make_room(struct sa_request *req, size_t stride)
 {
-	struct sa_server *s = req->server;
 	size_t need = (req->table_bytes ? req->table_bytes : SA_DATA) + stride;
 	size_t room = req->table_room ? req->table_room : 1024;
-	uint8_t *table;
 
 	while (room < need)
 		room *= 2;
 	if (room == req->table_room)
 		return true;
-	if (room > RMPP_MESSAGE_MAX ||
-	    s->transfer_bytes + (room - req->table_room) > SA_TRANSFER_BYTES_MAX)
+	if (!table_grow(req, room))
 		return false;
-	table = realloc(req->table, room);
-	if (!table)
-		return false;
-	s->transfer_bytes += room - req->table_room;
-	req->table = table;
-	req->table_room = room;
 	if (!req->table_bytes)
 		req->table_bytes = SA_DATA;
 	return true;
@@ -298,11 +317,14 @@ static bool transfer_start(struct sa_request *req)
 		.arg = req,
 	};
 
-	if (s->transfers >= SA_TRANSFERS_MAX || !table_make_room(req, 0))
+	if (s->transfers >= SA_TRANSFERS_MAX || !table_make_room(req, 0) ||
+	    !sa_share_take(s, req->from.lid, SA_SHARE_TRANSFERS, 1))
 		return false;
 	memcpy(req->table, req->bytes, SA_DATA);
-	if (rmpp_sender_adopt(&config, req->table, req->table_bytes, &req->sender) < 0)
+	if (rmpp_sender_adopt(&config, req->table, req->table_bytes, &req->sender) < 0) {
+		sa_share_give(s, req->from.lid, SA_SHARE_TRANSFERS, 1);
 		return false;
+	}
 	s->transfers++;
 	s->counters.rmpp_transfers++;
 	req->table = NULL; /* the sender's, and still counted */

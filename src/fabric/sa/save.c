@@ -261,7 +261,7 @@ static void get_service(struct reader *r)
 
 	sa_service_get(take(r, SA_SERVICE_BYTES), &rec);
 	if (r->apply && !r->error)
-		r->error = sa_service_keep(r->s, &rec);
+		r->error = sa_service_keep(r->s, &rec, 0);
 }
 
 static void get_all(struct reader *r)

@@ -16,7 +16,7 @@ static int tables_create(struct sa_server *s)
 {
 	struct hash *tables[] = { &s->pending,      &s->groups,   &s->members,
 				  &s->member_ports, &s->services, &s->subscriptions,
-				  &s->reports,      &s->assigned };
+				  &s->reports,      &s->assigned, &s->shares };
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		if (hash_init(tables[i]) < 0)
@@ -75,6 +75,7 @@ void sa_server_destroy(struct sa_server *s)
 	hash_fini(&s->subscriptions);
 	hash_fini(&s->reports);
 	hash_fini(&s->assigned);
+	hash_fini(&s->shares);
 	free(s);
 }
 

@@ -14,7 +14,7 @@
 #include "fabric/sm/subnet.h"
 #include "mad/rmpp.h"
 
-/* -- bounds on what others can make us keep ------------------------------------------ */
+/* -- bounds on what others can make us keep: of all, and of one port in shares.c ------ */
 
 #define SA_PENDING_MAX        65536u
 #define SA_TRANSFERS_MAX      1024u
@@ -362,8 +362,9 @@ struct sa_service_entry {
 	struct sa_service rec;
 	uint64_t until_ns; /* of a lease that ends */
 	struct timer timer;
+	uint16_t lid; /* of the port that offered it first; 0: another SA told us */
 };
-int sa_service_keep(struct sa_server *s, const struct sa_service *rec);
+int sa_service_keep(struct sa_server *s, const struct sa_service *rec, uint16_t lid);
 uint32_t sa_service_lease_left(const struct sa_service_entry *entry);
 void sa_services_forget(struct sa_server *s);
 
@@ -399,6 +400,24 @@ void sa_report_trap(struct sa_server *s, const uint8_t *notice);
 void sa_report_answered(struct sa_server *s, const struct ib_packet *packet,
 			const struct mad_header *mad);
 void sa_reports_forget(struct sa_server *s);
+
+/* -- shares: what one port has of what there is for all ------------------------------ */
+
+enum sa_share {
+	SA_SHARE_REQUESTS,
+	SA_SHARE_TRANSFERS,
+	SA_SHARE_TRANSFER_BYTES,
+	SA_SHARE_READINGS,
+	SA_SHARE_SERVICES,
+	SA_SHARE_SUBSCRIPTIONS,
+	SA_SHARE_REPORTS,
+	SA_SHARES,
+};
+/* False: the port of that LID has its share, or there is no memory. LID 0 is nobody, who
+ * may have everything. */
+bool sa_share_take(struct sa_server *s, uint16_t lid, enum sa_share what, size_t amount);
+/* What was taken. */
+void sa_share_give(struct sa_server *s, uint16_t lid, enum sa_share what, size_t amount);
 
 /* -- the server ---------------------------------------------------------------------- */
 
@@ -441,6 +460,8 @@ struct sa_server {
 
 	struct hash reports;
 	uint64_t next_tid;
+
+	struct hash shares;
 
 	struct sa_fault fault;
 	uint64_t faults_left;

@@ -75,6 +75,7 @@ static void service_destroy(struct sa_service_entry *entry)
 	hash_remove(&entry->server->services, &entry->by_key);
 	list_remove(&entry->link);
 	timer_disarm(&entry->timer);
+	sa_share_give(entry->server, entry->lid, SA_SHARE_SERVICES, 1);
 	free(entry);
 }
 
@@ -91,28 +92,32 @@ static void lease_ends(struct timer *timer)
 }
 
 static struct sa_service_entry *service_create(struct sa_server *s,
-					       const struct sa_service *rec)
+					       const struct sa_service *rec, uint16_t lid)
 {
 	struct sa_service_entry *entry;
 
-	if (s->services.count >= SA_SERVICES_MAX)
+	if (s->services.count >= SA_SERVICES_MAX ||
+	    !sa_share_take(s, lid, SA_SHARE_SERVICES, 1))
 		return NULL;
 	entry = calloc(1, sizeof(*entry));
-	if (!entry)
+	if (!entry) {
+		sa_share_give(s, lid, SA_SHARE_SERVICES, 1);
 		return NULL;
+	}
 	entry->server = s;
+	entry->lid = lid;
 	timer_init(&entry->timer, s->timers, lease_ends);
 	list_append(&s->service_list, &entry->link);
 	hash_insert(&s->services, &entry->by_key, service_hash(rec));
 	return entry;
 }
 
-int sa_service_keep(struct sa_server *s, const struct sa_service *rec)
+int sa_service_keep(struct sa_server *s, const struct sa_service *rec, uint16_t lid)
 {
 	struct sa_service_entry *entry = find(s, rec);
 
 	if (!entry)
-		entry = service_create(s, rec);
+		entry = service_create(s, rec, lid);
 	if (!entry)
 		return -ENOSPC;
 	entry->rec = *rec;
@@ -199,7 +204,7 @@ int sa_service_set(struct sa_request *req)
 	entry = find(s, &rec);
 	if (entry && !may_change(entry, requester, &rec))
 		return SA_REQ_INVALID;
-	if (sa_service_keep(s, &rec) < 0)
+	if (sa_service_keep(s, &rec, req->from.lid) < 0)
 		return SA_NO_RESOURCES;
 	sa_journal_renew(s);
 	answer(req, &rec);

@@ -344,6 +344,7 @@ static void all_services(void **state)
 	assert_int_equal(count(c, "H3 table attr=31"), 0);
 }
 
+/* From four ports, since one may not have so many. */
 static void subscribe(struct crowd *c, unsigned int i)
 {
 	struct sa_inform_info info = { .lid_begin = 0xffff,
@@ -353,8 +354,10 @@ static void subscribe(struct crowd *c, unsigned int i)
 				       .trap = (uint16_t)(1000 + i),
 				       .producer_type = 0xffffff };
 	struct world_ask ask;
+	char text[32];
 
-	world_ask_parse(c->w, &ask, "H2 set key=1");
+	snprintf(text, sizeof(text), "H%u set key=1", 2 + i % 4);
+	world_ask_parse(c->w, &ask, text);
 	ask.mad.attr_id = MAD_ATTR_INFORM_INFO;
 	ask.raw = true;
 	sa_inform_info_put(ask.data, &info);
