@@ -68,6 +68,26 @@ static uint64_t bit_of(uint16_t mlid)
 	return index < 64 ? 1ull << index : UINT64_MAX;
 }
 
+/*
+ * A group with a new MLID is another group: the one before has ended, though the answer to
+ * its last full member's leave may still be held back.
+ */
+static void note_mlid(const union ib_gid *mgid, uint16_t mlid)
+{
+	struct sim_pair *pair;
+
+	for (unsigned int n = 0; n < sim.host_count; n++) {
+		pair = pair_if_there(&sim.hosts[n], mgid);
+		if (pair && pair->mlids & bit_of(mlid))
+			return;
+	}
+	for (unsigned int n = 0; n < sim.host_count; n++) {
+		pair = pair_if_there(&sim.hosts[n], mgid);
+		if (pair)
+			pair->bereaved |= pair->held;
+	}
+}
+
 void sim_model_answered(struct sim_pair *pair, const struct mad_header *header,
 			const struct sa_mcmember *rec)
 {
@@ -79,6 +99,7 @@ void sim_model_answered(struct sim_pair *pair, const struct mad_header *header,
 	if (header->status)
 		return;
 	if (header->method == MAD_METHOD_GET_RESP) {
+		note_mlid(&pair->mgid, rec->mlid);
 		pair->held = rec->join_state;
 		pair->mlid = rec->mlid;
 		pair->bereaved &= (uint8_t)~rec->join_state;
