@@ -11,7 +11,6 @@ trap 'rm -rf "$dir"' EXIT
 cmake --install "$VERBCAST_BUILD" --component kapi --prefix "$dir/usr" >/dev/null
 pc=$(find "$dir/usr" -name verbcast-kapi.pc)
 export PKG_CONFIG_PATH=${pc%/*}
-flags="--define-variable=prefix=$dir/usr"
 lib=${pc%/pkgconfig/*}
 
 cat >"$dir/program.c" <<'END'
@@ -40,13 +39,13 @@ int main(int argc, char **argv)
 	return kapi_site_close() != 0;
 }
 END
-cc -O1 -Wall -fPIC -shared $(pkg-config $flags --cflags verbcast-kapi) \
+cc -O1 -Wall -fPIC -shared $(pkg-config --cflags verbcast-kapi) \
 	-o "$dir/mcast_consumer.so" "$VERBCAST_SOURCE/examples/mcast_consumer.c"
-cc -O1 -Wall $(pkg-config $flags --cflags verbcast-kapi) -o "$dir/shared" \
-	"$dir/program.c" $(pkg-config $flags --libs verbcast-kapi)
-cc -O1 -Wall -rdynamic $(pkg-config $flags --cflags verbcast-kapi) -o "$dir/static" \
+cc -O1 -Wall $(pkg-config --cflags verbcast-kapi) -o "$dir/shared" \
+	"$dir/program.c" $(pkg-config --libs verbcast-kapi)
+cc -O1 -Wall -rdynamic $(pkg-config --cflags verbcast-kapi) -o "$dir/static" \
 	"$dir/program.c" -Wl,--whole-archive "$lib/libverbcast-kapi.a" -Wl,--no-whole-archive \
-	$(pkg-config $flags --libs --static verbcast-kapi | sed 's/-lverbcast-kapi//')
+	$(pkg-config --libs --static verbcast-kapi | sed 's/-lverbcast-kapi//')
 LD_LIBRARY_PATH=$lib "$dir/shared" "$dir/mcast_consumer.so" 2>"$dir/said"
 grep -q "found vroce0" "$dir/said"
 grep -q "listening to 224.0.1.9 on vroce0" "$dir/said"
