@@ -65,7 +65,27 @@ static const char *state_name(enum ib_port_state state)
 	return (unsigned int)state < 6 ? names[state] : "?";
 }
 
-static void add_port(cJSON *ports, struct ib_device *device, uint32_t port_num)
+/* Those of the IPoIB interface, by which rdma_cm finds the port. */
+static void add_addresses(cJSON *port, const struct node *node, struct ib_device *device,
+			  uint32_t port_num)
+{
+	struct ipoib_interface i;
+	char text[INET6_ADDRSTRLEN];
+	cJSON *addresses;
+
+	if (ipoib_find_by_port(node->ipoib, device, port_num, &i) < 0)
+		return;
+	addresses = add_array(port, "addresses");
+	if (i.addresses.ip4.sin_family) {
+		inet_ntop(AF_INET, &i.addresses.ip4.sin_addr, text, sizeof(text));
+		cJSON_AddItemToArray(addresses, cJSON_CreateString(text));
+	}
+	if (i.addresses.ip6.sin6_family)
+		add_gid(addresses, NULL, i.addresses.ip6.sin6_addr.s6_addr);
+}
+
+static void add_port(cJSON *ports, const struct node *node, struct ib_device *device,
+		     uint32_t port_num)
 {
 	cJSON *port = append_object(ports), *gids;
 	struct ib_port_attr attr = { 0 };
@@ -78,6 +98,7 @@ static void add_port(cJSON *ports, struct ib_device *device, uint32_t port_num)
 	if (rdma_cap_ib_sa(device, port_num)) {
 		cJSON_AddNumberToObject(port, "lid", attr.lid);
 		cJSON_AddNumberToObject(port, "sm_lid", attr.sm_lid);
+		add_addresses(port, node, device, port_num);
 	}
 	gids = add_array(port, "gids");
 	for (int i = 0; i < attr.gid_tbl_len; i++)
@@ -85,7 +106,7 @@ static void add_port(cJSON *ports, struct ib_device *device, uint32_t port_num)
 			add_gid(gids, NULL, gid.gid.raw);
 }
 
-static void add_device(cJSON *devices, struct ib_device *device)
+static void add_device(cJSON *devices, const struct node *node, struct ib_device *device)
 {
 	uint32_t first = rdma_start_port(device);
 	cJSON *d = append_object(devices), *ports;
@@ -101,18 +122,18 @@ static void add_device(cJSON *devices, struct ib_device *device)
 					: "InfiniBand");
 	ports = add_array(d, "ports");
 	for (uint32_t p = first; p <= rdma_end_port(device); p++)
-		add_port(ports, device, p);
+		add_port(ports, node, device, p);
 }
 
-static void add_node(cJSON *nodes, struct ib_node *node)
+static void add_node(cJSON *nodes, const struct node *node)
 {
 	cJSON *n = append_object(nodes), *devices;
 	struct ib_device *device;
 
-	cJSON_AddStringToObject(n, "name", ib_node_name(node));
+	cJSON_AddStringToObject(n, "name", ib_node_name(node->ib));
 	devices = add_array(n, "devices");
-	for (uint32_t i = 0; (device = ib_node_device(node, i)); i++)
-		add_device(devices, device);
+	for (uint32_t i = 0; (device = ib_node_device(node->ib, i)); i++)
+		add_device(devices, node, device);
 }
 
 /* -- processes ---------------------------------------------------------------------- */
@@ -362,7 +383,7 @@ char *status_json(struct site *s)
 	cJSON_AddStringToObject(root, "version", VERBCAST_VERSION);
 	nodes = add_array(root, "nodes");
 	for (unsigned int n = 0; (node = nodes_nth(s->nodes, n)); n++)
-		add_node(nodes, node->ib);
+		add_node(nodes, node);
 	add_fabric(root, s);
 	add_processes(root, s);
 	add_ended(root, s);

@@ -58,7 +58,7 @@ static const char *plain(const char *gid)
 
 static void print_ports(const cJSON *device, FILE *out)
 {
-	const cJSON *port, *gid;
+	const cJSON *port, *gid, *address;
 
 	cJSON_ArrayForEach(port, cJSON_GetObjectItem(device, "ports"))
 	{
@@ -70,6 +70,8 @@ static void print_ports(const cJSON *device, FILE *out)
 		if (cJSON_HasObjectItem(port, "lid"))
 			fprintf(out, " lid %llu",
 				(unsigned long long)number(port, "lid"));
+		cJSON_ArrayForEach(address, cJSON_GetObjectItem(port, "addresses"))
+			fprintf(out, " %s", cJSON_GetStringValue(address));
 		cJSON_ArrayForEach(gid, cJSON_GetObjectItem(port, "gids"))
 			fprintf(out, " %s", plain(cJSON_GetStringValue(gid)));
 		fputs("\n", out);
