@@ -237,7 +237,7 @@ static const struct option_spec no_options[] = { { .name = NULL } };
 
 const struct command fabric_command = {
 	.name = "fabric",
-	.synopsis = "up|show|sm|link|node ...",
+	.synopsis = "up|show|sm|link|node|loss ...",
 	.summary = "Build a fabric of many nodes, look at it, break it and mend it",
 	.options = no_options,
 	.usage_status = EXIT_USAGE,

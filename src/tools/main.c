@@ -43,7 +43,8 @@ static void print_overview(FILE *out)
 
 static void print_command(const struct command *c, FILE *out)
 {
-	fprintf(out, "usage: verbcast %s %s\n\n%s.\n", c->name, c->synopsis, c->summary);
+	fprintf(out, "usage: verbcast %s%s%s\n\n%s.\n", c->name, *c->synopsis ? " " : "",
+		c->synopsis, c->summary);
 	if (c->help) {
 		c->help(out);
 	} else if (c->options->name) {
@@ -76,7 +77,8 @@ int command_misuse(const struct command *c, const char *format, ...)
 	va_start(ap, format);
 	vfprintf(stderr, format, ap);
 	va_end(ap);
-	fprintf(stderr, "\nusage: verbcast %s %s\n", c->name, c->synopsis);
+	fprintf(stderr, "\nusage: verbcast %s%s%s\n", c->name, *c->synopsis ? " " : "",
+		c->synopsis);
 	return c->usage_status;
 }
 
