@@ -25,7 +25,7 @@ build:
 
 demo:
 	@scripts/bootstrap build demo
-	@scripts/build release
+	@scripts/build release programs
 	@scripts/demo
 
 check:
