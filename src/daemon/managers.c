@@ -31,7 +31,7 @@ static int port_send(void *arg, const struct ib_packet *packet)
 
 static void set_issm(void *arg, bool issm)
 {
-	fabric_port_set_issm(((struct manager *)arg)->port, issm);
+	fabric_port_set_issm(((struct manager *)arg)->port, FABRIC_ISSM_OURS, issm);
 }
 
 static const struct sm_port_ops sm_ops = { .send = port_send, .set_issm = set_issm };
@@ -127,7 +127,7 @@ static void kill(struct manager *m)
 	if (!m->sm)
 		return;
 	listen_to(m, false);
-	fabric_port_set_issm(m->port, false);
+	fabric_port_set_issm(m->port, FABRIC_ISSM_OURS, false);
 	sa_server_destroy(m->sa);
 	sm_destroy(m->sm);
 	m->sa = NULL;

@@ -295,16 +295,6 @@ void nodes_qp_left(const struct nodes *n, const struct ib_device *device,
 		traffic_qp_left(&node->traffic, counters, index);
 }
 
-void nodes_manager(struct node *node, bool there)
-{
-	if (there)
-		node->managers++;
-	else
-		node->managers--;
-	if (node->port && (!there || node->managers == 1))
-		fabric_port_set_issm(node->port, node->managers > 0);
-}
-
 struct node *nodes_find_guid(const struct nodes *n, uint64_t port_guid)
 {
 	for (unsigned int i = 0; i < n->count; i++) {

@@ -31,7 +31,6 @@ struct node {
 	struct ipoib *ipoib;
 	struct fabric_port *port;
 	struct traffic traffic;
-	unsigned int managers; /* processes that are subnet manager behind it */
 	bool in_tree;    /* somebody has asked for the node: it has a synthetic tree */
 	bool tree_stale; /* which is of yesterday */
 	uint32_t tree_shape; /* which files are in it */
@@ -69,8 +68,6 @@ struct node *nodes_find_ib(const struct nodes *n, const struct ib_node *ib);
 /* One of the device's goes: if that is some vib0, what it has moved is kept. */
 void nodes_qp_left(const struct nodes *n, const struct ib_device *device,
 		   const struct shm_counters *counters, uint32_t index);
-/* A process begins or ends to be a subnet manager behind its port. */
-void nodes_manager(struct node *node, bool there);
 /* By the GUID of its port. */
 struct node *nodes_find_guid(const struct nodes *n, uint64_t port_guid);
 

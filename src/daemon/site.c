@@ -117,9 +117,21 @@ static const struct ipoib *node_ipoib(void *arg, const struct ib_node *ib)
 	return nodes_find_ib(((struct site *)arg)->nodes, ib)->ipoib;
 }
 
-static void manager(void *arg, struct ib_node *ib, uint32_t port_num, bool there)
+static int issm_path(void *arg, const struct ib_device *device, char *path, size_t size)
 {
-	nodes_manager(nodes_find_ib(((struct site *)arg)->nodes, ib), there);
+	struct site *s = arg;
+	struct node *node = nodes_find_ib(s->nodes, device->node);
+
+	if (!node || !node->port)
+		return -ENODEV;
+	return issm_files_path(s->issm, node->index, path, size);
+}
+
+static void issm_changed(void *arg, unsigned int index, bool held)
+{
+	struct node *node = nodes_nth(((struct site *)arg)->nodes, index);
+
+	fabric_port_set_issm(node->port, FABRIC_ISSM_PROGRAM, held);
 }
 
 static const char *site_name(void *arg)
@@ -150,7 +162,7 @@ static const struct uapi_site_ops site_ops = {
 	.presence = presence,
 	.find_node = find_node,
 	.ipoib = node_ipoib,
-	.manager = manager,
+	.issm_path = issm_path,
 	.site_name = site_name,
 	.tables_fd = tables_fd,
 	.tables_bytes = tables_bytes,
@@ -346,9 +358,17 @@ static int create_nodes(struct site *s)
 		.changed = node_changed,
 		.arg = s,
 	};
+	const struct issm_config issm = {
+		.loop = s->loop,
+		.folder = s->paths->sys,
+		.changed = issm_changed,
+		.arg = s,
+	};
 	int r;
 
 	r = nodes_create(&config, &s->nodes);
+	if (!r)
+		r = issm_files_create(&issm, &s->issm);
 	if (!r)
 		r = create_devices(s);
 	if (!r)
@@ -514,6 +534,7 @@ void site_destroy(struct site *s)
 	uapi_server_destroy(s->server);
 	modules_destroy(s->modules);
 	admin_site_fini(&s->admin);
+	issm_files_destroy(s->issm);
 	nodes_stop(s->nodes);
 	devices_destroy(s->devices);
 	nodes_destroy(s->nodes);

@@ -11,6 +11,7 @@
 #include "daemon/devices.h"
 #include "daemon/fault_rules.h"
 #include "daemon/history.h"
+#include "daemon/issm.h"
 #include "daemon/modules.h"
 #include "daemon/nodes.h"
 #include "daemon/options.h"
@@ -34,6 +35,7 @@ struct site {
 	struct hca_site *hca;
 	struct site_fabric *fabric; /* null: the site has none */
 	struct nodes *nodes;
+	struct issm_files *issm;
 	struct devices *devices; /* of the first node, which is the machine */
 	struct loop_timer *tree_timer;
 	bool stay;

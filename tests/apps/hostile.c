@@ -253,7 +253,7 @@ static bool model_umad(uint16_t op, uint8_t *body)
 
 	if (op == UAPI_UMAD_QUERY)
 		memcpy(body, &query, sizeof(query));
-	else if (op == UAPI_UMAD_OPEN)
+	else if (op == UAPI_UMAD_OPEN || op == UAPI_UMAD_ISSM)
 		memcpy(body, &open, sizeof(open));
 	else if (op == UAPI_UMAD_REGISTER)
 		model_umad_register(body);

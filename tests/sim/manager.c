@@ -175,7 +175,7 @@ static int sm_send(void *arg, const struct ib_packet *packet)
 
 static void set_issm(void *arg, bool issm)
 {
-	fabric_port_set_issm(((struct sim_manager *)arg)->port, issm);
+	fabric_port_set_issm(((struct sim_manager *)arg)->port, FABRIC_ISSM_OURS, issm);
 }
 
 static void count_member(void *arg, const struct sa_group_view *group,
@@ -374,7 +374,7 @@ void sim_manager_stop(struct sim_manager *m)
 	sa_server_destroy(m->server);
 	if (!m->host)
 		fabric_port_attach(m->port, NULL, NULL);
-	fabric_port_set_issm(m->port, false);
+	fabric_port_set_issm(m->port, FABRIC_ISSM_OURS, false);
 	m->sm = NULL;
 	m->server = NULL;
 	m->host = NULL;

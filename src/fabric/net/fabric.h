@@ -69,8 +69,14 @@ struct fabric_port *fabric_find_port(struct fabric *f, const char *node,
 /* Who is behind it; `ops` null: nobody. */
 void fabric_port_attach(struct fabric_port *port, const struct fabric_port_ops *ops,
 			void *arg);
-/* Sets and clears IsSM in the capability mask. */
-void fabric_port_set_issm(struct fabric_port *port, bool issm);
+/* Who may be a subnet manager behind a port: ours, and programs. */
+enum fabric_issm {
+	FABRIC_ISSM_OURS,
+	FABRIC_ISSM_PROGRAM,
+};
+
+/* IsSM is in the capability mask while one of them says so; each speaks for itself. */
+void fabric_port_set_issm(struct fabric_port *port, enum fabric_issm by, bool issm);
 
 struct fabric_port_info {
 	const char *node;                        /* its name */

@@ -73,7 +73,7 @@ struct net_end {
 	const struct fabric_port_ops *ops;
 	void *arg;
 	uint64_t guids[NET_GUIDS];
-	bool is_sm;           /* outlives the power */
+	unsigned int sm_by;   /* 1 << enum fabric_issm; outlives the power */
 	unsigned int changes; /* not yet told */
 	struct list notice;   /* in fabric->notices while there are some */
 	struct net_trap link_trap, local_trap;

@@ -56,7 +56,7 @@ static void reset_info(struct fabric_port *p)
 		return;
 	i->gid_prefix = GID_PREFIX_DEFAULT;
 	i->cap_mask = p->node->is_switch ? SWITCH_CAPS : ADAPTER_CAPS;
-	if (p->end->is_sm)
+	if (p->end->sm_by)
 		i->cap_mask |= SMP_CAP_SM;
 	i->guid_cap = p->node->is_switch ? 1 : NET_GUIDS;
 }

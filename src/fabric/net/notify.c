@@ -79,12 +79,14 @@ void fabric_port_attach(struct fabric_port *port, const struct fabric_port_ops *
 }
 
 /* The SM hears of it by trap 144, once there is one (spec/sa-sm 5.3). */
-void fabric_port_set_issm(struct fabric_port *port, bool issm)
+void fabric_port_set_issm(struct fabric_port *port, enum fabric_issm by, bool issm)
 {
-	uint32_t mask = issm ? port->info.cap_mask | SMP_CAP_SM
-			     : port->info.cap_mask & ~(uint32_t)SMP_CAP_SM;
+	unsigned int *sm_by = &port->end->sm_by;
+	uint32_t mask = port->info.cap_mask & ~(uint32_t)SMP_CAP_SM;
 
-	port->end->is_sm = issm;
+	*sm_by = issm ? *sm_by | 1u << by : *sm_by & ~(1u << by);
+	if (*sm_by)
+		mask |= SMP_CAP_SM;
 	if (!port->node->powered || mask == port->info.cap_mask)
 		return;
 	port->info.cap_mask = mask;

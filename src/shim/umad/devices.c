@@ -105,14 +105,13 @@ VC_EXPORT int umad_get_port(const char *ca_name, int portnum, umad_port_t *port)
 }
 
 /*
- * Differs: on hardware the port is said to have a subnet manager while this file is open.
- * Here it is while somebody is registered for what only a manager answers; the file is
- * there to be opened.
+ * Differs: the file is a FIFO of the site's, and is there from here on. The port is said
+ * to have a subnet manager while somebody has it open, for reading.
  */
 VC_EXPORT int umad_get_issm_path(const char *ca_name, int portnum, char path[], int max)
 {
-	static const char file[] = "/dev/null";
 	struct uapi_umad_port found;
+	struct uapi_umad_issm file;
 	struct uapi_connection *c;
 	int r;
 
@@ -120,12 +119,14 @@ VC_EXPORT int umad_get_issm_path(const char *ca_name, int portnum, char path[], 
 	if (r < 0)
 		return refuse(r);
 	r = site_find(c, ca_name, portnum, &found);
+	if (!r)
+		r = site_issm(c, &found, &file);
 	uapi_connection_close(c);
+	if (!r && (int)strlen(file.path) >= max)
+		r = -ENAMETOOLONG;
 	if (r < 0)
 		return refuse(r);
-	if (max < (int)sizeof(file))
-		return refuse(-ENAMETOOLONG);
-	memcpy(path, file, sizeof(file));
+	memcpy(path, file.path, strlen(file.path) + 1);
 	return 0;
 }
 

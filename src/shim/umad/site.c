@@ -61,6 +61,25 @@ int site_query(struct uapi_connection *c, uint32_t index, uint32_t port_num,
 	return 0;
 }
 
+int site_issm(struct uapi_connection *c, const struct uapi_umad_port *port,
+	      struct uapi_umad_issm *ret)
+{
+	struct uapi_umad_open req = { .id = port->id, .port_num = port->port_num };
+	struct uapi_call call = {
+		.op = UAPI_UMAD_ISSM,
+		.req = &req,
+		.reqlen = sizeof(req),
+		.rep = ret,
+		.replen = sizeof(*ret),
+	};
+	int r = site_call(c, &call);
+
+	if (r < 0)
+		return r;
+	ret->path[sizeof(ret->path) - 1] = '\0';
+	return 0;
+}
+
 /* How much a program that does not care would like the port; 0: not at all. */
 static int usability(const struct uapi_umad_port *port)
 {

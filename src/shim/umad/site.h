@@ -20,6 +20,9 @@ int site_call(struct uapi_connection *c, struct uapi_call *call);
 /* Port `port_num` of the index-th device; -ENODEV past the end, -EINVAL: no such port. */
 int site_query(struct uapi_connection *c, uint32_t index, uint32_t port_num,
 	       struct uapi_umad_port *ret);
+/* The file of the port that says that a subnet manager is behind it. */
+int site_issm(struct uapi_connection *c, const struct uapi_umad_port *port,
+	      struct uapi_umad_issm *ret);
 /* By name (null: any device) and number (0: any port); of several the most usable one
  * (spec/userland 4.2). -ENODEV: no such device; -EINVAL: no such port of it. */
 int site_find(struct uapi_connection *c, const char *device, int port_num,

@@ -89,7 +89,8 @@ static_assert(sizeof(struct uapi_header) == 16, "protocol");
 	OP(81, UMAD_OPEN, uapi_umad_open, uapi_none)                   \
 	OP(82, UMAD_REGISTER, uapi_umad_register, uapi_umad_agent)     \
 	OP(83, UMAD_UNREGISTER, uapi_umad_agent, uapi_none)            \
-	OP(84, UMAD_SEND, uapi_umad_message, uapi_none)
+	OP(84, UMAD_SEND, uapi_umad_message, uapi_none)                \
+	OP(85, UMAD_ISSM, uapi_umad_open, uapi_umad_issm)
 
 enum uapi_op {
 #define UAPI_ENUM(number, name, request, reply) UAPI_##name = number,
@@ -496,6 +497,12 @@ struct uapi_umad_port {
 struct uapi_umad_open {
 	uint32_t id; /* uapi_umad_port.id */
 	uint32_t port_num;
+};
+
+/* The file that says, while anybody has it open for reading, that a subnet manager is
+ * behind the port. It is there until the site ends. */
+struct uapi_umad_issm {
+	char path[256];
 };
 
 struct uapi_umad_register {

@@ -72,9 +72,10 @@ struct uapi_site_ops {
 	/* The node's InfiniBand interfaces, for its rdma_cm; null: it has none. They
 	 * outlive the server. */
 	const struct ipoib *(*ipoib)(void *arg, const struct ib_node *node);
-	/* One more process answers as subnet manager behind the node's port, or one less.
-	 * Null: nobody wants to know. */
-	void (*manager)(void *arg, struct ib_node *node, uint32_t port_num, bool there);
+	/* The file that a program has open while it is a subnet manager behind the device's
+	 * port. Null: there are none. */
+	int (*issm_path)(void *arg, const struct ib_device *device, char *path,
+			 size_t size);
 	const char *(*site_name)(void *arg);
 	int (*tables_fd)(void *arg);
 	uint64_t (*tables_bytes)(void *arg);

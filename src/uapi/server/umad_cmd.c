@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The commands of libibumad, ops 80 to 84: what ib_umad is to Linux, and the files of
+ * The commands of libibumad, ops 80 to 85: what ib_umad is to Linux, and the files of
  * sysfs that the library reads. A caller's node shows its devices that carry MADs; each
  * connection may open one port of them.
  */
@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "uapi/server/server_priv.h"
 #include "uapi/server/umad_priv.h"
 
 /* -- what ports are like ------------------------------------------------------------ */
@@ -90,6 +91,22 @@ static int umad_query(struct uapi_client *c, const void *request, void *reply,
 	fill_device(reply, device, &device_attr);
 	fill_port(reply, device, req->port_num, &port_attr);
 	return 0;
+}
+
+/* Spec/userland 4.1: a file that is opened by whoever manages the subnet. */
+static int umad_issm(struct uapi_client *c, const void *request, void *reply,
+		     struct uapi_fds *fds)
+{
+	const struct uapi_server_config *config = &c->server->config;
+	const struct uapi_umad_open *req = request;
+	struct ib_device *device = ib_node_find_device(c->node, req->id);
+	struct uapi_umad_issm *rep = reply;
+
+	if (!device || !carries_mads(device) || !config->ops->issm_path)
+		return -ENODEV;
+	if (!rdma_is_port_valid(device, req->port_num))
+		return -EINVAL;
+	return config->ops->issm_path(config->arg, device, rep->path, sizeof(rep->path));
 }
 
 /* -- the port of a connection ------------------------------------------------------- */
@@ -199,7 +216,11 @@ void umad_client_close(struct uapi_client *c)
 }
 
 const struct uapi_command umad_commands[] = {
-	{ UAPI_UMAD_QUERY, umad_query },       { UAPI_UMAD_OPEN, umad_open },
-	{ UAPI_UMAD_REGISTER, umad_register }, { UAPI_UMAD_UNREGISTER, umad_unregister },
-	{ UAPI_UMAD_SEND, umad_send },         { 0, NULL },
+	{ UAPI_UMAD_QUERY, umad_query },
+	{ UAPI_UMAD_OPEN, umad_open },
+	{ UAPI_UMAD_REGISTER, umad_register },
+	{ UAPI_UMAD_UNREGISTER, umad_unregister },
+	{ UAPI_UMAD_SEND, umad_send },
+	{ UAPI_UMAD_ISSM, umad_issm },
+	{ 0, NULL },
 };

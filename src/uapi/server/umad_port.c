@@ -23,7 +23,6 @@ struct umad_agent {
 	struct ib_mad_agent *mad;
 	bool rmpp;
 	bool closing; /* what ends now is not told */
-	bool manager; /* answers what is set in subnet management */
 };
 
 /* From UMAD_SEND until the layer says that it is over. */
@@ -120,25 +119,6 @@ static int free_id(const struct umad_port *port)
 	return -ENOMEM;
 }
 
-/*
- * On hardware a subnet manager opens a file to say that it is one, and closes it by its
- * death. Here it is known by what it alone registers for, with the same life.
- */
-static bool is_manager(const struct uapi_umad_register *req)
-{
-	return req->mgmt_class == MAD_CLASS_SUBN_DIRECTED &&
-	       req->method_mask[0] >> MAD_METHOD_SET & 1;
-}
-
-static void tell_of_manager(const struct umad_agent *agent, bool there)
-{
-	struct uapi_client *c = agent->port->client;
-	const struct uapi_server_config *config = &c->server->config;
-
-	if (agent->manager && config->ops->manager)
-		config->ops->manager(config->arg, c->node, agent->port->port_num, there);
-}
-
 static int register_mad(struct umad_agent *agent, const struct uapi_umad_register *req)
 {
 	const struct umad_port *port = agent->port;
@@ -188,9 +168,7 @@ int umad_port_register(struct umad_port *port, const struct uapi_umad_register *
 		return r == -EBUSY ? -EINVAL : r;
 	}
 	agent->rmpp = agent->rmpp && req->rmpp_version;
-	agent->manager = is_manager(req);
 	port->agents[id] = agent;
-	tell_of_manager(agent, true);
 	*ret_agent = agent->id;
 	return 0;
 }
@@ -198,7 +176,6 @@ int umad_port_register(struct umad_port *port, const struct uapi_umad_register *
 static void unregister(struct umad_agent *agent)
 {
 	agent->closing = true;
-	tell_of_manager(agent, false);
 	ib_unregister_mad_agent(agent->mad);
 	agent->port->agents[agent->id] = NULL;
 	free(agent);

@@ -206,7 +206,7 @@ static int sm_send(void *arg, const struct ib_packet *packet)
 
 static void set_issm(void *arg, bool issm)
 {
-	fabric_port_set_issm(world.sm_port, issm);
+	fabric_port_set_issm(world.sm_port, FABRIC_ISSM_OURS, issm);
 }
 
 static void sm_port_receive(void *arg, const struct ib_packet *packet)

@@ -105,7 +105,7 @@ static void changes_are_told_together(void **state)
 {
 	fabric_link_set(world.fabric, "h2", 1, false);
 	fabric_link_set(world.fabric, "h2", 1, true);
-	fabric_port_set_issm(h2.port, true);
+	fabric_port_set_issm(h2.port, FABRIC_ISSM_OURS, true);
 	world_run(&world);
 	assert_int_equal(h2.times_told, 1);
 	assert_int_equal(h2.changes, FABRIC_PORT_STATE | FABRIC_PORT_OTHER);
@@ -124,7 +124,7 @@ static unsigned int toggles;
 static void toggle_issm(void *arg, unsigned int changes)
 {
 	if (toggles++ < 100)
-		fabric_port_set_issm(h2.port, toggles % 2);
+		fabric_port_set_issm(h2.port, FABRIC_ISSM_OURS, toggles % 2);
 }
 
 static void what_hearing_changes_is_told_at_the_next_run(void **state)
@@ -224,7 +224,7 @@ static void without_lids_nobody_is_told(void **state)
 	world_begin(&world, t);
 	seat_take(&h1, &world, "h1");
 	fabric_link_set(world.fabric, "h2", 1, false);
-	fabric_port_set_issm(h1.port, true);
+	fabric_port_set_issm(h1.port, FABRIC_ISSM_OURS, true);
 	world_pass(&world, 5 * SECOND);
 	assert_int_equal(h1.count, 0);
 }
@@ -233,7 +233,7 @@ static void an_sm_that_comes_is_told_to_the_one_there_is(void **state)
 {
 	struct notice n;
 
-	fabric_port_set_issm(h2.port, true);
+	fabric_port_set_issm(h2.port, FABRIC_ISSM_OURS, true);
 	world_run(&world);
 	assert_int_equal(h1.count, 1);
 	n = notice_of(&h1.inbox[0]);
@@ -246,10 +246,10 @@ static void an_sm_that_comes_is_told_to_the_one_there_is(void **state)
 	assert_int_equal(port_info(&h1, &world.routes[1], 1).cap_mask & SMP_CAP_SM,
 			 SMP_CAP_SM);
 	seat_forget(&h1);
-	fabric_port_set_issm(h2.port, true); /* no news */
+	fabric_port_set_issm(h2.port, FABRIC_ISSM_OURS, true); /* no news */
 	world_run(&world);
 	assert_int_equal(h1.count, 0);
-	fabric_port_set_issm(h2.port, false);
+	fabric_port_set_issm(h2.port, FABRIC_ISSM_OURS, false);
 	world_run(&world);
 	assert_int_equal(h1.count, 1);
 	n = notice_of(&h1.inbox[0]);
@@ -258,7 +258,7 @@ static void an_sm_that_comes_is_told_to_the_one_there_is(void **state)
 
 static void the_sms_own_trap_reaches_it_too(void **state)
 {
-	fabric_port_set_issm(h1.port, true);
+	fabric_port_set_issm(h1.port, FABRIC_ISSM_OURS, true);
 	world_run(&world);
 	assert_int_equal(h1.count, 1);
 	assert_int_equal(h1.inbox[0].packet.slid, world_lid(0));
@@ -291,7 +291,7 @@ static void power_off_forgets_what_an_sm_wrote(void **state)
 	struct fabric_node_view node;
 
 	set_mft(&h1, &world.routes[S2], 0xc000, 0, 0x7);
-	fabric_port_set_issm(h2.port, true);
+	fabric_port_set_issm(h2.port, FABRIC_ISSM_OURS, true);
 	for (unsigned int i = 0; i < 2; i++) {
 		fabric_power_set(world.fabric, "h2", i);
 		fabric_power_set(world.fabric, "s2", i);

@@ -291,7 +291,7 @@ static inline int station_send(void *arg, const struct ib_packet *packet)
 
 static inline void station_set_issm(void *arg, bool issm)
 {
-	fabric_port_set_issm(((struct station *)arg)->port, issm);
+	fabric_port_set_issm(((struct station *)arg)->port, FABRIC_ISSM_OURS, issm);
 }
 
 static const struct sm_port_ops station_port = {
@@ -348,7 +348,7 @@ static inline void station_kill(struct world *w, unsigned int n)
 	sa_server_destroy(w->stations[n].sa);
 	w->stations[n].sm = NULL;
 	w->stations[n].sa = NULL;
-	fabric_port_set_issm(w->stations[n].port, false);
+	fabric_port_set_issm(w->stations[n].port, FABRIC_ISSM_OURS, false);
 }
 
 /* -- the world ------------------------------------------------------------------------------ */

@@ -95,7 +95,7 @@ static inline int port_send(void *arg, const struct ib_packet *packet)
 
 static inline void port_set_issm(void *arg, bool issm)
 {
-	fabric_port_set_issm(((struct world_sm *)arg)->port, issm);
+	fabric_port_set_issm(((struct world_sm *)arg)->port, FABRIC_ISSM_OURS, issm);
 }
 
 static const struct sm_port_ops world_port = {
@@ -207,7 +207,7 @@ static inline void world_sm_kill(struct world *w, unsigned int n)
 
 	sm_destroy(ws->sm);
 	ws->sm = NULL;
-	fabric_port_set_issm(ws->port, false);
+	fabric_port_set_issm(ws->port, FABRIC_ISSM_OURS, false);
 }
 
 static inline void world_destroy(struct world *w)

@@ -5,6 +5,7 @@
  * reaches the wire, and what of it comes back on the port's socket.
  */
 #include <poll.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <fcntl.h>
@@ -20,8 +21,8 @@ static struct {
 	struct connection connection;
 	struct uapi_site_ops ops;
 	struct loop *loop;
-	int port; /* the program's end */
-	int managers;
+	int port;                      /* the program's end */
+	const struct ib_device *asked; /* for its file */
 } site;
 
 /* Stands in for the dispatcher's. */
@@ -39,9 +40,11 @@ int uapi_message_send(int fd, const void *message, size_t bytes,
 	return n < 0 ? -errno : 0;
 }
 
-static void manager(void *arg, struct ib_node *node, uint32_t port_num, bool there)
+static int issm_path(void *arg, const struct ib_device *device, char *path, size_t size)
 {
-	site.managers += there ? 1 : -1;
+	site.asked = device;
+	snprintf(path, size, "/there");
+	return 0;
 }
 
 static int ask(uint16_t op, const void *request, void *reply, struct uapi_fds *fds)
@@ -58,7 +61,7 @@ static int begin(void **state)
 	world_begin(state);
 	memset(&site, 0, sizeof(site));
 	assert_int_equal(loop_create(&site.loop), 0);
-	site.ops.manager = manager;
+	site.ops.issm_path = issm_path;
 	site.server.config.ops = &site.ops;
 	site.connection.client = (struct uapi_client){ .server = &site.server,
 						       .loop = site.loop,
@@ -70,7 +73,6 @@ static int begin(void **state)
 static int end(void **state)
 {
 	umad_client_close(&site.connection.client);
-	assert_int_equal(site.managers, 0);
 	if (site.port >= 0)
 		close(site.port);
 	loop_destroy(site.loop);
@@ -181,16 +183,23 @@ static void agents_get_the_smallest_free_number(void **state)
 	assert_int_equal(add(0x50, 0), -EINVAL);
 }
 
-static void who_takes_settings_is_a_manager(void **state)
+static void a_port_has_a_file_for_managers(void **state)
 {
-	open_port();
-	assert_int_equal(add(0x81, 0), 0);
-	assert_int_equal(site.managers, 0);
-	assert_int_equal(add(0x81, 0xa6), 1);
-	assert_int_equal(site.managers, 1);
-	assert_int_equal(remove_agent(1), 0);
-	assert_int_equal(site.managers, 0);
-	assert_int_equal(add(0x81, 0xa6), 1); /* ended with the port */
+	struct uapi_umad_open req = { .id = ib_device_id(&world.hca.ib), .port_num = 1 };
+	struct uapi_umad_issm rep = { "" };
+	struct uapi_fds fds = { 0 };
+
+	assert_int_equal(ask(UAPI_UMAD_ISSM, &req, &rep, &fds), 0);
+	assert_string_equal(rep.path, "/there");
+	assert_ptr_equal(site.asked, &world.hca.ib);
+	req.port_num = 9;
+	assert_int_equal(ask(UAPI_UMAD_ISSM, &req, &rep, &fds), -EINVAL);
+	req.id += 77;
+	assert_int_equal(ask(UAPI_UMAD_ISSM, &req, &rep, &fds), -ENODEV);
+	site.ops.issm_path = NULL;
+	req.id -= 77;
+	req.port_num = 1;
+	assert_int_equal(ask(UAPI_UMAD_ISSM, &req, &rep, &fds), -ENODEV);
 }
 
 static void what_is_not_answered_comes_back(void **state)
@@ -351,7 +360,7 @@ int main(void)
 						end),
 		cmocka_unit_test_setup_teardown(agents_get_the_smallest_free_number,
 						begin, end),
-		cmocka_unit_test_setup_teardown(who_takes_settings_is_a_manager, begin,
+		cmocka_unit_test_setup_teardown(a_port_has_a_file_for_managers, begin,
 						end),
 		cmocka_unit_test_setup_teardown(what_is_not_answered_comes_back, begin,
 						end),
