@@ -163,8 +163,11 @@ void admin_fabric_link(struct site *s, struct uapi_admin_call *call,
 	if (!error)
 		admin_done(call);
 	else if (error == -ENOENT)
-		admin_refuse(call, "there is no link at port %u of '%.80s'", r->port,
-			     r->node);
+		admin_refuse(
+			call,
+			"the fabric has no node '%.80s', or that has no link at port "
+			"%u (verbcast fabric show)",
+			r->node, r->port);
 	else
 		admin_refuse(call, "the link: %s", strerror(-error));
 }

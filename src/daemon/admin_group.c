@@ -110,7 +110,9 @@ static void answer_failed(struct join *j, int status)
 		const char *text;
 	} reasons[] = {
 		{ -ETIMEDOUT, "the subnet administrator does not answer" },
-		{ -EINVAL, "the subnet administrator refuses" },
+		{ -EINVAL,
+		  "the subnet administrator refuses (verbcast group list shows which "
+		  "groups there are, and what they are like)" },
 		{ -EAGAIN, "the port knows no subnet manager" },
 		{ -ENETRESET, "the port was reset" },
 		{ -ENODEV, "the port has no subnet administrator" },

@@ -84,8 +84,9 @@ static int check_dir(const char *dir, bool override)
 		return -EPERM;
 	}
 	if (st.st_mode & (override ? 022 : 077)) {
-		log_error("%s is open to others (mode %04o); it must be 0700", dir,
-			  st.st_mode & 07777);
+		log_error("%s is open to others (mode %04o); %s", dir, st.st_mode & 07777,
+			  override ? "only its owner may write to it"
+				   : "it must be 0700");
 		return -EPERM;
 	}
 	return 0;
