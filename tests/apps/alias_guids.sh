@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Alias GUIDs that stock OpenSM gives a port: they are in the port's GUIDInfo, in the GID
-# tables of programs, and gone when they are given back.
+# Alias GUIDs that stock OpenSM and the embedded manager give a port: they are in the
+# port's GUIDInfo, in the GID tables of programs, and gone when they are given back.
 # ctest: TIMEOUT 200
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
@@ -8,16 +8,17 @@ need opensm ibv_devinfo smpquery
 export OSM_TMP_DIR=$site_work OSM_CACHE_DIR=$site_work
 bin=$VERBCAST_BUILD/tests/apps/bin
 
-timeout 60 "$VERBCAST" fabric up --nodes 3 --no-sm >"$site_work/up.out" 2>&1 ||
-	fail "fabric up: $(cat "$site_work/up.out")"
-site_run='--node h1' start manager opensm -f "$site_work/opensm.log" -g 0
 serves()
 {
 	timeout 20 "$VERBCAST" run --node h2 -- saquery -g 2>/dev/null | grep -q MGID
 }
-wait_for 30 'OpenSM serves' serves
-site_run='--node h2'
-lid=$(status '.nodes[] | select(.name == "h2") | .devices[] | select(.name == "vib0") | .ports[0].lid')
+
+# fabric ARGUMENT...: one, begun so.
+fabric()
+{
+	timeout 60 "$VERBCAST" fabric up --nodes 3 "$@" >"$site_work/up.out" 2>&1 ||
+		fail "fabric up: $(cat "$site_work/up.out")"
+}
 
 # gids: of h2, one a line.
 gids()
@@ -39,26 +40,46 @@ hasnt()
 	! has "$@"
 }
 
-say 'one in place 1'
-run "$bin/alias_guids" set 1
-guid=$(cat "$site_work/run.out")
-[ "$guid" != 0000000000000000 ] || fail 'no GUID is given'
-wait_for 20 'programs see it' has 1 "$guid"
-run smpquery guidinfo "$lid"
-grep -q "$guid" "$site_work/run.out" || fail "GUIDInfo is without $guid"
-run saquery GIR "$lid"
-grep -qi "$guid" "$site_work/run.out" || fail "the record is without $guid"
+# aliases: what is the same with every subnet manager.
+aliases()
+{
+	local guid second lid
 
-say 'one more in place 5'
-run "$bin/alias_guids" set 5
-second=$(cat "$site_work/run.out")
-[ "$second" != "$guid" ] || fail 'the same GUID twice'
-wait_for 20 'programs see it' has 5 "$second"
-has 1 "$guid" || fail 'the first one has gone'
+	site_run='--node h2'
+	lid=$(status '.nodes[] | select(.name == "h2") | .devices[] | select(.name == "vib0") | .ports[0].lid')
+	say 'one in place 1'
+	run "$bin/alias_guids" set 1
+	guid=$(cat "$site_work/run.out")
+	[ "$guid" != 0000000000000000 ] || fail 'no GUID is given'
+	wait_for 20 'programs see it' has 1 "$guid"
+	run smpquery guidinfo "$lid"
+	grep -q "$guid" "$site_work/run.out" || fail "GUIDInfo is without $guid"
+	run saquery GIR "$lid"
+	grep -qi "$guid" "$site_work/run.out" || fail "the record is without $guid"
 
-say 'the first is given back'
-run "$bin/alias_guids" delete 1
-wait_for 20 'programs see it no longer' hasnt 1 "$guid"
-has 5 "$second" || fail 'the second one has gone'
+	say 'one more in place 5'
+	run "$bin/alias_guids" set 5
+	second=$(cat "$site_work/run.out")
+	[ "$second" != "$guid" ] || fail 'the same GUID twice'
+	wait_for 20 'programs see it' has 5 "$second"
+	has 1 "$guid" || fail 'the first one has gone'
+
+	say 'the first is given back'
+	run "$bin/alias_guids" delete 1
+	wait_for 20 'programs see it no longer' hasnt 1 "$guid"
+	has 5 "$second" || fail 'the second one has gone'
+}
+
+say 'the embedded subnet manager'
+fabric
+wait_for 30 'it serves' serves
+aliases
+timeout 20 "$VERBCAST" stop >/dev/null || fail 'the first fabric does not stop'
+
+say 'OpenSM'
+fabric --no-sm
+site_run='--node h1' start manager opensm -f "$site_work/opensm.log" -g 0
+wait_for 30 'OpenSM serves' serves
+aliases
 killed manager TERM
 site_end

@@ -6,6 +6,7 @@
 
 #define CAP_MULTI_PATH       (1u << 10)
 #define CAP_PORT_INFO_MATCH  (1u << 13)
+#define CAP2_ALIAS_GUIDS     (1u << 5)
 #define CAP2_PORT_INFO_MATCH (1u << 10)
 #define RESPONSE_TIME        16 /* 4.096 us times 2^16: a quarter of a second */
 
@@ -15,7 +16,8 @@ int sa_class_port_info(struct sa_request *req)
 		.base_version = 1,
 		.class_version = 2,
 		.cap_mask = SA_CPI_UD_MULTICAST | CAP_MULTI_PATH | CAP_PORT_INFO_MATCH,
-		.cap_mask2 = SA_CPI2_SEND_ONLY_FULL | CAP2_PORT_INFO_MATCH,
+		.cap_mask2 =
+			SA_CPI2_SEND_ONLY_FULL | CAP2_PORT_INFO_MATCH | CAP2_ALIAS_GUIDS,
 		.resp_time = RESPONSE_TIME,
 		.redirect_qp = IB_QP_GSI,
 		.redirect_qkey = IB_GSI_QKEY,

@@ -40,7 +40,11 @@ static const struct sa_served attributes[] = {
 	{ .id = SA_MFT_RECORD, .stride = 9, .query = sa_mft_query },
 	{ .id = SA_SM_INFO_RECORD, .stride = 4, .query = sa_sm_query },
 	{ .id = SA_LINK_RECORD, .stride = 1, .query = sa_link_query },
-	{ .id = SA_GUID_INFO_RECORD, .stride = 9, .query = sa_guid_query },
+	{ .id = SA_GUID_INFO_RECORD,
+	  .stride = 9,
+	  .query = sa_guid_query,
+	  .set = sa_guid_set,
+	  .remove = sa_guid_delete },
 	{ .id = SA_PKEY_TABLE_RECORD, .stride = 9, .query = sa_pkey_query },
 	{ .id = SA_SL_TO_VL_RECORD, .stride = 2, .query = sa_sl_to_vl_query },
 	{ .id = SA_VL_ARB_RECORD, .stride = 9, .query = sa_vl_arb_query },
@@ -120,6 +124,7 @@ static void request_destroy(struct hash_node *node)
 		sa_share_give(s, lid, SA_SHARE_TRANSFERS, 1);
 	}
 	sa_reading_destroy(req->reading);
+	sa_guid_change_destroy(req->guid_change);
 	timer_disarm(&req->timer);
 	list_remove(&req->link);
 	list_remove(&req->at.link);

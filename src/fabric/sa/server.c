@@ -41,6 +41,8 @@ int sa_server_create(const struct sa_server_config *config, struct sa_server **r
 	list_init(&s->subscription_list);
 	list_init(&s->assigned_list);
 	list_init(&s->walks);
+	list_init(&s->guid_changes);
+	list_init(&s->aliases);
 	sa_followers_init(s);
 	r = tables_create(s);
 	if (r == 0)
@@ -65,6 +67,7 @@ void sa_server_destroy(struct sa_server *s)
 	sa_reports_forget(s);
 	sa_subscriptions_forget(s);
 	sa_services_forget(s);
+	sa_aliases_forget(s);
 	sa_groups_destroy(s);
 	sa_routes_destroy(s);
 	hash_fini(&s->pending);
@@ -260,6 +263,7 @@ static void sm_port_out(void *arg, uint64_t port_guid)
 
 	sa_subscriptions_forget_port(s, port_guid);
 	sa_report_port(s, TRAP_GID_OUT_OF_SERVICE, port_guid);
+	sa_aliases_forget_port(s, port_guid);
 	sa_port_forget(s, port_guid);
 }
 

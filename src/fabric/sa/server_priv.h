@@ -23,6 +23,8 @@
 #define SA_SERVICES_MAX       65536u
 #define SA_REPORTS_MAX        65536u
 #define SA_READINGS_MAX       64u
+#define SA_GUID_CHANGES_MAX   1024u
+#define SA_ALIASES_MAX        16384u
 /* Records of one reading: every pair of ports of some hundred switches. */
 #define SA_PLACES_MAX         (1u << 18)
 #define SA_ASSIGNED_MAX       16384u /* remembered; the oldest give way */
@@ -97,7 +99,8 @@ struct sa_request {
 	uint8_t *table;
 	size_t table_bytes, table_room;
 	struct rmpp_sender *sender;
-	struct sa_reading *reading; /* of its records from ports; null: none */
+	struct sa_reading *reading;         /* of its records from ports; null: none */
+	struct sa_guid_change *guid_change; /* that it asks for; null: none */
 	uint8_t bytes[MAD_BYTES];
 	uint8_t answer[SA_DATA_BYTES];
 };
@@ -145,6 +148,8 @@ void sa_request_end_query(struct sa_request *req, int status);
 void sa_request_release(struct sa_request *req);
 void sa_request_free(struct sa_request *req);
 void sa_reading_destroy(struct sa_reading *r);
+/* Whatever became of it; the next one of the port's follows. Null: nothing. */
+void sa_guid_change_destroy(struct sa_guid_change *c);
 void sa_requests_forget(struct sa_server *s);
 int sa_send(struct sa_server *s, const struct sa_address *to,
 	    const uint8_t mad[MAD_BYTES]);
@@ -343,6 +348,8 @@ int sa_link_query(struct sa_request *req);
 int sa_sm_query(struct sa_request *req);
 int sa_pkey_query(struct sa_request *req);
 int sa_guid_query(struct sa_request *req);
+int sa_guid_set(struct sa_request *req);
+int sa_guid_delete(struct sa_request *req);
 int sa_sl_to_vl_query(struct sa_request *req);
 int sa_vl_arb_query(struct sa_request *req);
 int sa_path_query(struct sa_request *req);
@@ -367,6 +374,11 @@ struct sa_service_entry {
 int sa_service_keep(struct sa_server *s, const struct sa_service *rec, uint16_t lid);
 uint32_t sa_service_lease_left(const struct sa_service_entry *entry);
 void sa_services_forget(struct sa_server *s);
+
+/* -- GUIDs that ports have beside their own (guids.c) -------------------------------- */
+
+void sa_aliases_forget_port(struct sa_server *s, uint64_t port_guid);
+void sa_aliases_forget(struct sa_server *s);
 
 /* -- subscriptions and reports: spec/sa-sm 2.2 --------------------------------------- */
 
@@ -450,6 +462,10 @@ struct sa_server {
 	uint32_t next_mgid; /* the counter in assigned MGIDs */
 	struct hash assigned;
 	struct list assigned_list;
+
+	struct list guid_changes; /* sa_guid_change.link */
+	struct list aliases;
+	uint32_t guid_change_count, alias_count;
 
 	struct hash services;
 	struct list service_list;

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * GUIDs that a port has beside its own: GUIDInfoRecord Set and Delete (spec/sa-sm 3.8,
+ * 4.1). What a port has is in the port, which is read, changed and written for it: one
+ * change after the other, or two of one block would undo each other.
+ *
+ * We remember what we gave, so that no GUID is two ports', until the port goes. A master
+ * that took over learns it of a port's block when that is changed.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "fabric/sa/server_priv.h"
+
+#define GUIDS_A_BLOCK   8u
+#define RECORD_GUIDS    8u /* offset of the first */
+#define RECORD_BYTES    (RECORD_GUIDS + SMP_DATA_BYTES)
+#define COMPONENT_LID   (1ull << 0)
+#define COMPONENT_BLOCK (1ull << 1)
+#define COMPONENT_GUID0 4 /* its number; the others follow */
+
+/* A number of our own making, not a manufacturer's, and one port's (EUI-64). */
+#define GUID_LOCAL (1ull << 57)
+#define GUID_GROUP (1ull << 56)
+
+struct alias {
+	struct list link; /* in server.aliases */
+	uint64_t guid, port_guid;
+	uint8_t block;
+};
+
+enum guid_step {
+	STEP_READ,
+	STEP_WRITE,
+	STEP_DONE,
+};
+
+struct sa_guid_change {
+	struct list link; /* in server.guid_changes, in the order they came */
+	struct sa_request *req;
+	struct sm_question question;
+	struct timer timer;
+	enum guid_step step; /* what follows */
+	int error;
+	uint64_t port_guid;
+	uint8_t block;
+	uint64_t before[GUIDS_A_BLOCK], guids[GUIDS_A_BLOCK];
+};
+
+static void get_guids(uint64_t *guids, const uint8_t *bytes)
+{
+	for (unsigned int i = 0; i < GUIDS_A_BLOCK; i++) {
+		guids[i] = 0;
+		for (unsigned int k = 0; k < 8; k++)
+			guids[i] = guids[i] << 8 | bytes[8 * i + k];
+	}
+}
+
+static void put_guids(uint8_t *bytes, const uint64_t *guids)
+{
+	for (unsigned int i = 0; i < 8 * GUIDS_A_BLOCK; i++)
+		bytes[i] = (uint8_t)(guids[i / 8] >> 8 * (7 - i % 8));
+}
+
+/* -- what was given to whom ---------------------------------------------------------- */
+
+static struct alias *alias_find(const struct sa_server *s, uint64_t guid)
+{
+	list_for_each(l, &s->aliases) {
+		struct alias *a = container_of(l, struct alias, link);
+
+		if (a->guid == guid)
+			return a;
+	}
+	return NULL;
+}
+
+static void alias_destroy(struct sa_server *s, struct alias *a)
+{
+	list_remove(&a->link);
+	s->alias_count--;
+	free(a);
+}
+
+static int alias_keep(struct sa_server *s, const struct sa_guid_change *c, uint64_t guid)
+{
+	struct alias *a;
+
+	if (alias_find(s, guid))
+		return 0;
+	if (s->alias_count >= SA_ALIASES_MAX)
+		return -ENOSPC;
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return -ENOMEM;
+	*a = (struct alias){ .guid = guid, .port_guid = c->port_guid, .block = c->block };
+	list_append(&s->aliases, &a->link);
+	s->alias_count++;
+	return 0;
+}
+
+static bool is_own(unsigned int block, unsigned int i)
+{
+	return block == 0 && i == 0;
+}
+
+/* The port has these in the block, and no others. */
+static int remember(struct sa_server *s, const struct sa_guid_change *c,
+		    const uint64_t *guids)
+{
+	int r = 0;
+
+	list_for_each_safe(l, &s->aliases) {
+		struct alias *a = container_of(l, struct alias, link);
+
+		if (a->port_guid == c->port_guid && a->block == c->block)
+			alias_destroy(s, a);
+	}
+	for (unsigned int i = 0; i < GUIDS_A_BLOCK && !r; i++)
+		if (guids[i] && !is_own(c->block, i))
+			r = alias_keep(s, c, guids[i]);
+	return r;
+}
+
+void sa_aliases_forget_port(struct sa_server *s, uint64_t port_guid)
+{
+	list_for_each_safe(l, &s->aliases) {
+		struct alias *a = container_of(l, struct alias, link);
+
+		if (a->port_guid == port_guid)
+			alias_destroy(s, a);
+	}
+}
+
+void sa_aliases_forget(struct sa_server *s)
+{
+	list_for_each_safe(l, &s->aliases)
+		alias_destroy(s, container_of(l, struct alias, link));
+}
+
+static bool is_taken(const struct sa_server *s, uint64_t guid)
+{
+	return sa_port_by_guid(s, guid) || alias_find(s, guid);
+}
+
+/* -- the change ---------------------------------------------------------------------- */
+
+static bool is_named(const struct sa_request *req, unsigned int i)
+{
+	return req->sa.comp_mask >> (COMPONENT_GUID0 + i) & 1;
+}
+
+static uint64_t choose(struct sa_server *s)
+{
+	uint64_t guid;
+
+	do
+		guid = (random_u64(s->random) | GUID_LOCAL) & ~GUID_GROUP;
+	while (is_taken(s, guid));
+	return guid;
+}
+
+/* What place `i` gets, of 0 one of our choice; it keeps what it has, so that a request
+ * whose answer was lost may come again. 0: the wish is somebody's. */
+static uint64_t grant(struct sa_server *s, const struct sa_guid_change *c, unsigned int i,
+		      uint64_t wish)
+{
+	if (!wish)
+		return c->before[i] ? c->before[i] : choose(s);
+	return wish == c->before[i] || !is_taken(s, wish) ? wish : 0;
+}
+
+static int edit(struct sa_guid_change *c)
+{
+	struct sa_server *s = c->req->server;
+	bool clear = c->req->mad.method == MAD_METHOD_DELETE;
+	uint64_t wishes[GUIDS_A_BLOCK];
+
+	memcpy(c->before, c->guids, sizeof(c->before));
+	if (remember(s, c, c->before) < 0)
+		return SA_NO_RESOURCES;
+	get_guids(wishes, sa_request_data(c->req) + RECORD_GUIDS);
+	for (unsigned int i = 0; i < GUIDS_A_BLOCK; i++) {
+		if (!is_named(c->req, i) || is_own(c->block, i))
+			continue;
+		c->guids[i] = clear ? 0 : grant(s, c, i, wishes[i]);
+		if (clear)
+			continue;
+		if (!c->guids[i])
+			return SA_REQ_DENIED;
+		/* From now on, or another change under way could be granted it. */
+		if (alias_keep(s, c, c->guids[i]) < 0)
+			return SA_NO_RESOURCES;
+	}
+	return 0;
+}
+
+static int ask(struct sa_guid_change *c)
+{
+	struct sa_server *s = c->req->server;
+	const struct subnet_port *port = sa_port_by_guid(s, c->port_guid);
+	uint8_t data[SMP_DATA_BYTES];
+
+	if (!port) /* it has gone since */
+		return SA_NO_RECORDS;
+	put_guids(data, c->guids);
+	return sm_ask(s->sm, &c->question, port, SMP_GUID_INFO, c->block,
+		      c->step == STEP_WRITE ? data : NULL) < 0
+		       ? SA_NO_RESOURCES
+		       : 0;
+}
+
+static void answered(struct sm_question *q, int error, const uint8_t *data)
+{
+	struct sa_guid_change *c = container_of(q, struct sa_guid_change, question);
+
+	c->error = error;
+	if (!error) {
+		get_guids(c->guids, data);
+		c->step++;
+	}
+	timer_arm(&c->timer, 0);
+}
+
+static struct sa_guid_change *first_of(const struct sa_server *s, uint64_t port_guid)
+{
+	list_for_each(l, &s->guid_changes) {
+		struct sa_guid_change *c = container_of(l, struct sa_guid_change, link);
+
+		if (c->port_guid == port_guid)
+			return c;
+	}
+	return NULL;
+}
+
+void sa_guid_change_destroy(struct sa_guid_change *c)
+{
+	struct sa_server *s;
+	struct sa_guid_change *next;
+
+	if (!c)
+		return;
+	s = c->req->server;
+	s->guid_change_count--;
+	list_remove(&c->link);
+	timer_disarm(&c->timer);
+	sm_question_drop(&c->question);
+	next = first_of(s, c->port_guid);
+	if (next && !next->question.smp)
+		timer_arm(&next->timer, 0);
+	free(c);
+}
+
+static void finish(struct sa_guid_change *c, int status)
+{
+	struct sa_request *req = c->req;
+	uint8_t record[RECORD_BYTES] = { 0 };
+
+	/* It takes no more than was taken before. */
+	if (c->step != STEP_READ)
+		(void)remember(req->server, c, status ? c->before : c->guids);
+	memcpy(record, sa_request_data(req), 2);
+	record[2] = c->block;
+	put_guids(record + RECORD_GUIDS, c->guids);
+	req->guid_change = NULL;
+	sa_guid_change_destroy(c);
+	if (!status)
+		sa_request_answer(req, record, sizeof(record));
+	sa_request_end(req, (uint16_t)status);
+}
+
+static void go_on(struct timer *timer)
+{
+	struct sa_guid_change *c = container_of(timer, struct sa_guid_change, timer);
+	int status = 0;
+
+	if (c->error)
+		status = c->error == -EREMOTEIO ? SA_REQ_DENIED : SA_NO_RESOURCES;
+	else if (c->step == STEP_WRITE)
+		status = edit(c);
+	if (!status && c->step != STEP_DONE)
+		status = ask(c);
+	if (status || c->step == STEP_DONE)
+		finish(c, status);
+}
+
+/* -- requests ------------------------------------------------------------------------ */
+
+/* The port whose GUIDs they are, or a status. A port's GUIDs are changed from behind it, or
+ * by who knows the key. */
+static int find_port(const struct sa_request *req, const struct subnet_port *requester,
+		     const struct subnet_port **ret)
+{
+	const uint8_t *data = sa_request_data(req);
+	const uint64_t needed = COMPONENT_LID | COMPONENT_BLOCK;
+	const struct subnet_port *port;
+
+	if ((req->sa.comp_mask & needed) != needed)
+		return SA_REQ_INVALID;
+	port = sa_port_by_lid(req->server, (uint16_t)(data[0] << 8 | data[1]));
+	if (!port)
+		return SA_REQ_INVALID;
+	if (port != requester && !req->trusted)
+		return SA_REQ_DENIED;
+	for (unsigned int i = 0; i < GUIDS_A_BLOCK; i++)
+		if (is_named(req, i) &&
+		    data[2] * GUIDS_A_BLOCK + i >= port->info.guid_cap)
+			return SA_REQ_INVALID;
+	if (data[2] * GUIDS_A_BLOCK >= port->info.guid_cap)
+		return SA_REQ_INVALID;
+	*ret = port;
+	return 0;
+}
+
+static int change(struct sa_request *req)
+{
+	const struct subnet_port *requester = sa_request_port(req), *port;
+	struct sa_server *s = req->server;
+	struct sa_guid_change *c;
+	int status;
+
+	if (!requester)
+		return SA_SILENT;
+	status = find_port(req, requester, &port);
+	if (status)
+		return status;
+	if (s->guid_change_count >= SA_GUID_CHANGES_MAX)
+		return MAD_STATUS_BUSY;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return SA_NO_RESOURCES;
+	c->req = req;
+	c->question.answered = answered;
+	c->port_guid = subnet_port_guid(port);
+	c->block = sa_request_data(req)[2];
+	timer_init(&c->timer, s->timers, go_on);
+	if (!first_of(s, c->port_guid))
+		timer_arm(&c->timer, 0);
+	list_append(&s->guid_changes, &c->link);
+	s->guid_change_count++;
+	req->guid_change = c;
+	return SA_WAITS;
+}
+
+int sa_guid_set(struct sa_request *req)
+{
+	return change(req);
+}
+
+int sa_guid_delete(struct sa_request *req)
+{
+	return change(req);
+}
