@@ -4,7 +4,9 @@
 
 #include "admin/admin_priv.h"
 
-#define SWITCHES_MAX  256u
+/* From a node to the farthest one it is 63 links, which is as far as directed routes lead
+ * (spec/sa-sm 3.2), and so any of them may have the subnet manager. */
+#define SWITCHES_MAX  123u
 #define FAT_TREE_MAX  14u /* ports: 686 hosts; the next one has 1024 */
 #define HOSTS_DEFAULT 1u
 
