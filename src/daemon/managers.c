@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From the first start to the end of the site. */
+/* From the first start to the end of the site, or until its place is needed. */
 struct manager {
 	struct managers *all;
 	struct fabric_port *port; /* null: a free place */
@@ -144,6 +144,17 @@ static struct manager *find(struct managers *all, const struct fabric_port *port
 	return NULL;
 }
 
+/* A free one, else one whose subnet manager is stopped; the first keeps its own. */
+static struct manager *find_place(struct managers *all)
+{
+	struct manager *m = find(all, NULL);
+
+	for (unsigned int i = 1; !m && i < MANAGERS_MAX; i++)
+		if (!all->list[i].sm)
+			m = &all->list[i];
+	return m;
+}
+
 static bool is_switch(const struct fabric_port *port)
 {
 	struct fabric_port_info info;
@@ -163,7 +174,7 @@ int managers_start(struct managers *all, const char *node, uint8_t priority)
 	if (m && m->sm)
 		return -EALREADY;
 	if (!m)
-		m = find(all, NULL);
+		m = find_place(all);
 	if (!m)
 		return -ENOSPC;
 	m->all = all;
@@ -192,14 +203,17 @@ int managers_stop(struct managers *all, const char *node)
 
 bool managers_nth(const struct managers *all, unsigned int n, struct manager_view *ret)
 {
-	const struct manager *m = &all->list[n];
+	for (unsigned int i = 0; i < MANAGERS_MAX; i++) {
+		const struct manager *m = &all->list[i];
 
-	if (n >= MANAGERS_MAX || !m->port)
-		return false;
-	*ret = (struct manager_view){
-		.node = m->node, .priority = m->priority, .sm = m->sm, .sa = m->sa
-	};
-	return true;
+		if (!m->port || n-- > 0)
+			continue;
+		*ret = (struct manager_view){
+			.node = m->node, .priority = m->priority, .sm = m->sm, .sa = m->sa
+		};
+		return true;
+	}
+	return false;
 }
 
 bool managers_master(const struct managers *all, struct manager_view *ret)

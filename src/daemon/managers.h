@@ -33,9 +33,10 @@ int managers_create(const struct managers_config *config, struct managers **ret)
 /* Before the net. Null is fine. */
 void managers_destroy(struct managers *m);
 
-/* -EALREADY; -ENOENT: no such node; -ENOSPC: there are MANAGERS_MAX. */
+/* -EALREADY; -ENOENT: no such node; -ENOSPC: MANAGERS_MAX run, the first
+ * of all being one of them though it be stopped. */
 int managers_start(struct managers *m, const char *node, uint8_t priority);
-/* As by kill -9. -EALREADY; -ENOENT: there never was one. */
+/* As by kill -9. -EALREADY; -ENOENT: none is known there. */
 int managers_stop(struct managers *m, const char *node);
 
 struct manager_view {
@@ -44,7 +45,7 @@ struct manager_view {
 	struct sm *sm; /* null: it is stopped */
 	struct sa_server *sa;
 };
-/* In the order in which they were first started; false past the end. */
+/* Those that run, and those that ran last; false past the end. */
 bool managers_nth(const struct managers *m, unsigned int n, struct manager_view *ret);
 /* The one that is master, else the first that runs. False: none runs. */
 bool managers_master(const struct managers *m, struct manager_view *ret);

@@ -152,6 +152,13 @@ ours fabric up --fat-tree 4
 [ "$(status '.nodes | length')" = 16 ] || fail 'nodes of a fat tree'
 [ "$(status '[.nodes[].devices[] | select(.name == "vib0") | .ports[0].state] | unique | join(" ")')" = ACTIVE ] ||
 	fail 'a fat tree is not active'
+# One after another at more places than there may be at once.
+for i in $(seq 16); do
+	ours fabric sm start "h$i"
+	ours fabric sm stop "h$i"
+done
+wait_for 20 'the first one is master' eval '[ "$(fabric ".sms[0].state")" = master ]'
+[ "$(fabric '[.sms[].node] | index("h16") != null')" = true ] || fail 'the last one is not shown'
 ours stop
 ours fabric up --nodes 2 --no-sm
 [ "$(fabric .sm.state)" = none ] || fail 'a subnet manager'
