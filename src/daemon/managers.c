@@ -41,7 +41,23 @@ static void receive(void *arg, const struct ib_packet *packet)
 	sm_receive(((struct manager *)arg)->sm, packet);
 }
 
-static const struct fabric_port_ops port_ops = { .receive = receive };
+/* The port has a link again, or is as new: a subnet manager on hardware has that from its
+ * driver. By datagrams nobody would tell it: who is beside it is an adapter, or has been
+ * off too and knows no subnet manager to tell. */
+static void changed(void *arg, unsigned int changes)
+{
+	const struct manager *m = arg;
+	struct fabric_port_info info;
+
+	if (!(changes & FABRIC_PORT_STATE))
+		return;
+	fabric_port_info(m->port, &info);
+	if (info.info.state == SMP_PORT_INIT ||
+	    (info.info.state == SMP_PORT_ACTIVE && !info.info.lid))
+		sm_sweep(m->sm);
+}
+
+static const struct fabric_port_ops port_ops = { .receive = receive, .changed = changed };
 
 /* What is for a subnet manager or its administrator, and not for the node, which would
  * refuse it. An answer may be to either; Reports are for the node. */
@@ -67,11 +83,14 @@ static bool overhear(void *arg, const struct ib_packet *packet)
 	return is_ours(packet);
 }
 
+static const struct path_fabric_listener listener = { .receive = overhear,
+						      .changed = changed };
+
 static int listen_to(struct manager *m, bool on)
 {
 	if (m->is_adapter)
 		return path_fabric_listen(m->all->config.path, m->port,
-					  on ? overhear : NULL, m);
+					  on ? &listener : NULL, m);
 	fabric_port_attach(m->port, on ? &port_ops : NULL, on ? m : NULL);
 	return 0;
 }

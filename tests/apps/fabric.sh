@@ -128,6 +128,29 @@ ours fabric node power on h2
 wait_for 20 'h2 is up again' is h2 ACTIVE
 refused 1 "no node 'nobody'" fabric node power off nobody
 
+# cycled NODE: its power, and all is up again.
+cycled()
+{
+	ours fabric node power off "$1"
+	wait_for 10 'h2 or h4 is down' eval 'is h2 DOWN || is h4 DOWN'
+	ours fabric node power on "$1"
+	wait_for 20 "all is up after $1" eval 'is h1 ACTIVE && is h2 ACTIVE && is h4 ACTIVE'
+}
+
+say 'the power of what the subnet manager stands on'
+# Nobody else tells it, and the next look of its own is ten seconds away.
+SECONDS=0
+cycled s1
+cycled s1
+ours fabric sm stop
+ours fabric sm start h4
+wait_for 20 'h4 manages' eval '[ "$(fabric ".sms[1].state")" = master ]'
+cycled h4
+cycled s1
+[ $SECONDS -lt 20 ] || fail "four times it took $SECONDS seconds"
+ours fabric sm stop h4
+ours fabric sm start
+
 say 'the subnet manager is killed'
 ours fabric sm stop
 [ "$(fabric .sm.state)" = stopped ] || fail "the subnet manager is $(fabric .sm.state)"

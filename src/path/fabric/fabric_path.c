@@ -106,7 +106,7 @@ static void receive(void *arg, const struct ib_packet *packet)
 {
 	const struct bound_port *b = arg;
 
-	if (b->listener && b->listener(b->listener_arg, packet))
+	if (b->listener && b->listener->receive(b->listener_arg, packet))
 		return;
 	if (b->ops->receive)
 		b->ops->receive(b->arg, packet);
@@ -121,6 +121,8 @@ static void changed(void *arg, unsigned int changes)
 		bound_pkeys_read(b);
 	if (changes & (FABRIC_PORT_STATE | FABRIC_PORT_LID | FABRIC_PORT_PKEYS))
 		answers_changed(b->pf);
+	if (b->listener && b->listener->changed)
+		b->listener->changed(b->listener_arg, changes);
 	if (b->ops->changed)
 		b->ops->changed(b->arg, changes);
 }
@@ -185,8 +187,7 @@ int path_fabric_bind(struct path_fabric *pf, uint32_t place, struct fabric_port 
 }
 
 int path_fabric_listen(struct path_fabric *pf, struct fabric_port *port,
-		       bool (*listener)(void *arg, const struct ib_packet *packet),
-		       void *arg)
+		       const struct path_fabric_listener *listener, void *arg)
 {
 	struct bound_port *b = bound_of(pf, port);
 

@@ -51,11 +51,17 @@ struct path_fabric_port_ops {
  * -ENOMEM. */
 int path_fabric_bind(struct path_fabric *pf, uint32_t place, struct fabric_port *port,
 		     const struct path_fabric_port_ops *ops, void *arg);
-/* What the bound port receives is told to somebody else first: a subnet manager beside the
- * node. True: it was his alone. Null: to nobody. -ENOENT: the port is not bound. */
+/* A subnet manager beside the node. */
+struct path_fabric_listener {
+	/* True: it is his alone. */
+	bool (*receive)(void *arg, const struct ib_packet *packet);
+	/* May be null. */
+	void (*changed)(void *arg, unsigned int changes /* enum fabric_port_change */);
+};
+/* What the bound port receives, and what becomes of it, is told to somebody else first.
+ * Null: to nobody. -ENOENT: the port is not bound. */
 int path_fabric_listen(struct path_fabric *pf, struct fabric_port *port,
-		       bool (*listener)(void *arg, const struct ib_packet *packet),
-		       void *arg);
+		       const struct path_fabric_listener *listener, void *arg);
 /* Harmless where nothing is bound. */
 void path_fabric_unbind(struct path_fabric *pf, uint32_t place);
 /* Null: none is bound. */

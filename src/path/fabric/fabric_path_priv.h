@@ -17,7 +17,7 @@ struct bound_port {
 	unsigned int pkey_count;
 	const struct path_fabric_port_ops *ops;
 	void *arg;
-	bool (*listener)(void *arg, const struct ib_packet *packet); /* null: nobody */
+	const struct path_fabric_listener *listener; /* null: nobody */
 	void *listener_arg;
 };
 

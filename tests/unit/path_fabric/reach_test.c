@@ -465,6 +465,7 @@ static void management_datagrams_come_and_go(void **state)
 }
 
 static unsigned int node_heard, manager_heard;
+static unsigned int node_changes, manager_changes;
 static bool manager_takes;
 
 static void node_receives(void *arg, const struct ib_packet *packet)
@@ -478,10 +479,24 @@ static bool manager_receives(void *arg, const struct ib_packet *packet)
 	return manager_takes;
 }
 
+static void node_changed(void *arg, unsigned int changes)
+{
+	node_changes |= changes;
+}
+
+static void manager_changed(void *arg, unsigned int changes)
+{
+	manager_changes |= changes;
+}
+
 /* A subnet manager beside the node hears all of it, and takes what is its own. */
 static void a_manager_hears_first(void **state)
 {
-	static const struct path_fabric_port_ops ops = { .receive = node_receives };
+	static const struct path_fabric_port_ops ops = { .receive = node_receives,
+							 .changed = node_changed };
+	static const struct path_fabric_listener listener = { .receive = manager_receives,
+							      .changed =
+								      manager_changed };
 	uint8_t mad[256] = { 1, MAD_CLASS_SUBN_ADM, 2, MAD_METHOD_GET };
 	struct ib_packet packet = {
 		.pkey = IB_PKEY_DEFAULT_FULL,
@@ -496,19 +511,28 @@ static void a_manager_hears_first(void **state)
 	begin_star();
 	port = fabric_hca_port(world.fabric, 2);
 	path_fabric_unbind(pf, place_of(2));
-	assert_int_equal(path_fabric_listen(pf, port, manager_receives, NULL), -ENOENT);
+	assert_int_equal(path_fabric_listen(pf, port, &listener, NULL), -ENOENT);
 	assert_int_equal(path_fabric_bind(pf, place_of(2), port, &ops, NULL), 0);
 	packet.dlid = world_lid(hosts[2]);
 	for (unsigned int round = 0; round < 4; round++) {
 		manager_takes = round == 2;
-		assert_int_equal(path_fabric_listen(pf, port,
-						    round % 3 ? manager_receives : NULL,
-						    NULL),
-				 0);
+		assert_int_equal(
+			path_fabric_listen(pf, port, round % 3 ? &listener : NULL, NULL),
+			0);
 		assert_int_equal(path->ops->send_mad(path->arg, place_of(3), &packet), 0);
 		world_run(&world);
 	}
 	assert_int_equal(manager_heard, 2);
+	/* Of its port he hears as long as he listens, and the node always. */
+	manager_changes = node_changes = 0;
+	fabric_port_set_issm(port, FABRIC_ISSM_OURS, true);
+	world_run(&world);
+	assert_int_equal(manager_changes, 0);
+	assert_true(node_changes & FABRIC_PORT_OTHER);
+	assert_int_equal(path_fabric_listen(pf, port, &listener, NULL), 0);
+	fabric_port_set_issm(port, FABRIC_ISSM_OURS, false);
+	world_run(&world);
+	assert_true(manager_changes & FABRIC_PORT_OTHER);
 	assert_int_equal(node_heard, 3);
 	end();
 }
