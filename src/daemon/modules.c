@@ -309,7 +309,7 @@ static void job_done(void *arg)
 	answer(j);
 	list_remove(&j->link);
 	job_free(j);
-	if (!modules_any(m))
+	if (list_empty(&m->jobs))
 		site_idle(m->site);
 }
 
@@ -415,7 +415,8 @@ void modules_end(struct modules *m)
 {
 	struct job *j;
 
-	if (m->ending)
+	/* What is being loaded or unloaded comes to its end first: the last one calls. */
+	if (m->ending || !list_empty(&m->jobs))
 		return;
 	m->ending = true;
 	j = job_create(m, NULL, JOB_UNLOAD_ALL, "", NULL);

@@ -187,6 +187,13 @@ int nodes_start(struct nodes *n)
 	return r;
 }
 
+void nodes_silence(struct nodes *n)
+{
+	for (unsigned int i = 0; i < n->count; i++)
+		if (n->all[i].sa)
+			ib_sa_silence(n->all[i].sa);
+}
+
 void nodes_stop(struct nodes *n)
 {
 	for (unsigned int i = 0; n && i < n->count; i++)

@@ -53,6 +53,8 @@ struct nodes_config {
 /* First the nodes, then what is on them: the first one's RoCE devices come in between. */
 int nodes_create(const struct nodes_config *config, struct nodes **ret);
 int nodes_start(struct nodes *n);
+/* Whoever waits for a subnet administrator does so no longer (ib_sa_silence). */
+void nodes_silence(struct nodes *n);
 /* After all clients. nodes_stop leaves the nodes; both take null. */
 void nodes_stop(struct nodes *n);
 void nodes_destroy(struct nodes *n);

@@ -287,10 +287,13 @@ static void end(void *arg)
 {
 	struct site *s = arg;
 
-	/* Modules are somebody; and at the end they go first. */
+	/* Modules are somebody; and at the end they go first. An administrator who does not
+	 * answer could keep their members for minutes, one after the other. */
 	if (modules_any(s->modules)) {
-		if (s->ending)
+		if (s->ending) {
+			nodes_silence(s->nodes);
 			modules_end(s->modules);
+		}
 		return;
 	}
 	if (!s->ending)

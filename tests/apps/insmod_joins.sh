@@ -117,6 +117,27 @@ ours fabric sm start
 [ "$(statuses)" = '0 ' ] || fail "what is freed hears $(statuses)"
 unload
 
+is_going()
+{
+	! timeout 20 "$VERBCAST" lsmod | grep -q joiner
+}
+
+say 'a site ends, though a hundred wait for an administrator who says nothing'
+for unloading in '' yes; do
+	ours sa drop
+	load members=100 release=1
+	if [ -n "$unloading" ]; then
+		timeout 60 "$VERBCAST" rmmod joiner >"$site_work/rmmod.out" 2>&1 &
+		rmmod=$!
+		wait_for 20 'it is being unloaded' is_going
+	fi
+	ours stop
+	[ -z "$unloading" ] || wait "$rmmod" # whatever it is told
+	[ "$(tail -n 1 "$report")" = gone ] || fail "it is not gone: $(tail "$report")"
+	[ "$(grep -c '^told' "$report")" = 100 ] || fail 'not all have been told'
+	ours fabric up --nodes 2
+done
+
 say '-EAGAIN: there is no manager'
 ours stop
 ours fabric up --nodes 2 --no-sm

@@ -28,6 +28,9 @@ struct ib_sa_config {
  * no client is left. */
 int ib_sa_create(const struct ib_sa_config *config, struct ib_sa **ret);
 void ib_sa_destroy(struct ib_sa *sa);
+/* Ask nobody any more, for good: what is under way ends with -EINTR, from in here, and what
+ * is begun, or waits for its turn, with -ENODEV. */
+void ib_sa_silence(struct ib_sa *sa);
 
 typedef u16 be16;
 typedef u32 be32;

@@ -33,9 +33,12 @@ int ib_sa_port_init(struct sa_port *port, struct sa_device *device, u32 num)
 
 void ib_sa_port_silence(struct sa_port *port)
 {
-	if (port->agent)
-		ib_unregister_mad_agent(port->agent);
+	struct ib_mad_agent *agent = port->agent;
+
+	/* Whoever is told in there asks nobody any more. */
 	port->agent = NULL;
+	if (agent)
+		ib_unregister_mad_agent(agent);
 }
 
 void ib_sa_port_fini(struct sa_port *port)

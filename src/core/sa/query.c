@@ -57,7 +57,7 @@ int ib_sa_query_start(struct sa_query *query, struct sa_port *port,
 	u8 mad[MAD_BYTES];
 	int r;
 
-	if (!port->device->ib)
+	if (!port->device->ib || !port->agent)
 		return -ENODEV;
 	if (!port->sm_known)
 		ib_sa_port_refresh(port);
@@ -78,7 +78,7 @@ int ib_sa_query_start(struct sa_query *query, struct sa_port *port,
 
 void ib_sa_query_cancel(struct sa_query *query)
 {
-	if (query->done)
+	if (query->done && query->port->agent)
 		ib_cancel_mad(query->port->agent, query->send_id);
 }
 

@@ -183,6 +183,16 @@ static void end_device(struct sa_device *device)
 	free_device(device);
 }
 
+void ib_sa_silence(struct ib_sa *sa)
+{
+	list_for_each(l, &sa->devices) {
+		struct sa_device *device = container_of(l, struct sa_device, link);
+
+		for (u32 p = 0; p < device->port_count; p++)
+			ib_sa_port_silence(&device->ports[p]);
+	}
+}
+
 void ib_sa_destroy(struct ib_sa *sa)
 {
 	if (!sa)
