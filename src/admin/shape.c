@@ -13,8 +13,9 @@
 static int choose(struct admin_shape *s, enum admin_shape_kind kind, char *error)
 {
 	if (s->kind != ADMIN_SHAPE_DEFAULT)
-		return admin_wrong(error, "--nodes, --ring, --fat-tree, --topology and "
-					  "--no-fabric exclude each other");
+		return admin_wrong(error,
+				   "a fabric has one shape: one of --nodes, --ring, "
+				   "--fat-tree and --topology, once");
 	s->kind = kind;
 	return 0;
 }

@@ -13,23 +13,36 @@ static const char *log_program = "verbcast";
 static _Atomic int log_level = -1; /* not yet asked of the environment */
 static int log_default = LOG_LEVEL_NONE;
 
-static int level_from_environment(void)
+/* -1: it is not set, or set to what is no level. */
+static int level_named(const char *value)
 {
 	static const char *const names[] = { "none", "error", "warning", "info",
 					     "debug" };
-	const char *value = getenv("VERBCAST_LOG");
 
 	for (int i = 0; value && i < (int)(sizeof(names) / sizeof(names[0])); i++)
 		if (!strcmp(value, names[i]))
 			return i;
-	return log_default;
+	return -1;
+}
+
+static int level_from_environment(void)
+{
+	int level = level_named(getenv("VERBCAST_LOG"));
+
+	return level < 0 ? log_default : level;
 }
 
 void log_open(const char *program, enum log_level level)
 {
+	const char *value = getenv("VERBCAST_LOG");
+
 	log_program = program;
 	log_default = level;
 	atomic_store_explicit(&log_level, -1, memory_order_relaxed);
+	if (value && *value && level_named(value) < 0)
+		log_warning("VERBCAST_LOG: '%.80s' is not one of none, error, warning, "
+			    "info and debug",
+			    value);
 }
 
 enum log_level log_level_get(void)

@@ -2,7 +2,7 @@
 /*
  * The log: one line a call, to standard error, or nowhere.
  *
- * The level is taken from VERBCAST_LOG (error, warning, info, debug) at the first call.
+ * The level is taken from VERBCAST_LOG (none, error, warning, info, debug) at the first call.
  * Without it a program of ours logs warnings, and a library in somebody else's process
  * logs nothing at all: it does not speak uninvited. The first function that knows the
  * cause logs it; callers stay silent.
@@ -18,7 +18,8 @@ enum log_level {
 	LOG_LEVEL_DEBUG,
 };
 
-/* Name and default level of a program of ours; libraries never call it. */
+/* Name and default level of a program of ours; libraries never call it. Warns of a
+ * VERBCAST_LOG that says nothing. */
 void log_open(const char *program, enum log_level level);
 enum log_level log_level_get(void);
 void log_print(enum log_level level, const char *format, ...)

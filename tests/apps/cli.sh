@@ -116,6 +116,11 @@ if [ "$(id -u)" = 0 ]; then
 	VERBCAST_RUNTIME_DIR=$site_work/theirs wrong 'theirs' run -- true
 fi
 
+say 'a level of the log that is none'
+VERBCAST_LOG=loud "$VERBCAST" version >/dev/null 2>"$site_work/loud" || fail 'version'
+grep -q "^verbcast: warning: VERBCAST_LOG: 'loud' is not one of" "$site_work/loud" ||
+	fail "VERBCAST_LOG=loud: $(cat "$site_work/loud")"
+
 say 'the device list can be narrowed'
 [ "$("$VERBCAST" run --device vroce0 -- ibv_devices | awk 'NR > 2 { print $1 }')" = vroce0 ] ||
 	fail '--device vroce0'

@@ -220,7 +220,7 @@ refused 1 'no fabric' group list
 say 'wrong uses'
 refused 2 'which|what' fabric
 refused 2 "no 'nonsense'" fabric nonsense
-refused 2 'exclude' fabric up --nodes 2 --ring 3
+refused 2 'one shape' fabric up --nodes 2 --ring 3
 refused 2 '3 to 123' fabric up --ring 124
 refused 2 'stop or start' fabric sm nonsense
 refused 2 'unknown option' fabric show --nonsense

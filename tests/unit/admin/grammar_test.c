@@ -331,7 +331,7 @@ static void shapes_are_read_and_written(void **state)
 	wrong("fabric up --fat-tree 2", "--fat-tree");
 	wrong("fabric up --fat-tree 16", "--fat-tree");
 	wrong("fabric up --topology=", "which file");
-	wrong("fabric up --nodes 2 --ring 4", "exclude each other");
+	wrong("fabric up --nodes 2 --ring 4", "a fabric has one shape");
 	wrong("fabric up 8", "one word too many");
 }
 
