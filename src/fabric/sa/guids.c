@@ -233,6 +233,18 @@ static struct sa_guid_change *first_of(const struct sa_server *s, uint64_t port_
 	return NULL;
 }
 
+/* One port's may not be all that there is room for. */
+static bool may_begin(const struct sa_server *s, uint64_t port_guid)
+{
+	unsigned int of_port = 0;
+
+	list_for_each(l, &s->guid_changes)
+		of_port += container_of(l, struct sa_guid_change, link)->port_guid ==
+			   port_guid;
+	return s->guid_change_count < SA_GUID_CHANGES_MAX &&
+	       of_port < SA_GUID_CHANGES_A_PORT;
+}
+
 void sa_guid_change_destroy(struct sa_guid_change *c)
 {
 	struct sa_server *s;
@@ -324,7 +336,7 @@ static int change(struct sa_request *req)
 	status = find_port(req, requester, &port);
 	if (status)
 		return status;
-	if (s->guid_change_count >= SA_GUID_CHANGES_MAX)
+	if (!may_begin(s, subnet_port_guid(port)))
 		return MAD_STATUS_BUSY;
 	c = calloc(1, sizeof(*c));
 	if (!c)

@@ -16,20 +16,22 @@
 
 /* -- bounds on what others can make us keep: of all, and of one port in shares.c ------ */
 
-#define SA_PENDING_MAX        65536u
-#define SA_TRANSFERS_MAX      1024u
-#define SA_TRANSFER_BYTES_MAX (256u << 20) /* of all transfers */
-#define SA_SUBSCRIPTIONS_MAX  65536u
-#define SA_SERVICES_MAX       65536u
-#define SA_REPORTS_MAX        65536u
-#define SA_READINGS_MAX       64u
-#define SA_GUID_CHANGES_MAX   1024u
-#define SA_ALIASES_MAX        16384u
+#define SA_PENDING_MAX         65536u
+#define SA_TRANSFERS_MAX       1024u
+#define SA_TRANSFER_BYTES_MAX  (256u << 20) /* of all transfers */
+#define SA_SUBSCRIPTIONS_MAX   65536u
+#define SA_SERVICES_MAX        65536u
+#define SA_REPORTS_MAX         65536u
+#define SA_READINGS_MAX        64u
+#define SA_GUID_CHANGES_MAX    1024u
+/* Of them, as many as all of a port's first block. */
+#define SA_GUID_CHANGES_A_PORT 8u
+#define SA_ALIASES_MAX         16384u
 /* Records of one reading: every pair of ports of some hundred switches. */
-#define SA_PLACES_MAX         (1u << 18)
-#define SA_ASSIGNED_MAX       16384u /* remembered; the oldest give way */
+#define SA_PLACES_MAX          (1u << 18)
+#define SA_ASSIGNED_MAX        16384u /* remembered; the oldest give way */
 /* Between all and all, in one answer. */
-#define SA_PATHS_MAX          65536u
+#define SA_PATHS_MAX           65536u
 
 /* What a query looks at before it lets others run: below 0.1 ms. What is left follows from
  * the timers, so an answer may be of more than one moment. */

@@ -200,6 +200,26 @@ static void changes_of_a_port_follow_each_other(void **state)
 	assert_int_equal(w->sm.guids[3][2], 0);
 }
 
+static void one_port_does_not_take_all_room(void **state)
+{
+	struct world *w = *state;
+	struct world_ask ask;
+
+	w->sm.ask_ns = 1000;
+	for (unsigned int i = 0; i < 9; i++) {
+		ask = ask_of(w, "H2 set attr=30", 2, NEEDED | PLACE(1));
+		world_ask_send(w, &ask);
+	}
+	assert_int_equal(w->sent_count, 1);
+	assert_int_equal(w->sent[0].mad.status, MAD_STATUS_BUSY);
+	ask = ask_of(w, "H3 set attr=30", 3, NEEDED | PLACE(1));
+	world_ask_send(w, &ask);
+	world_run(w, 100000);
+	assert_int_equal(w->sent_count, 10);
+	for (unsigned int i = 1; i < 10; i++)
+		assert_int_equal(w->sent[i].mad.status, 0);
+}
+
 static void the_manager_goes_meanwhile(void **state)
 {
 	struct world *w = *state;
@@ -229,6 +249,8 @@ int main(void)
 			a_port_that_does_not_answer_changes_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(changes_of_a_port_follow_each_other,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(one_port_does_not_take_all_room, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(the_manager_goes_meanwhile, setup,
 						teardown),
 	};
