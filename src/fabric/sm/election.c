@@ -8,6 +8,10 @@
  * that finds a greater SM standing by, or master of what was another subnet, hands over;
  * to the former when its SA has all that ours has, if it has that wish.
  *
+ * A master that died and began anew before others have missed it has forgotten all, and who
+ * stands by has it: it waits for that one to take over, which does so for a greater SM that
+ * was its master and is no more.
+ *
  * Between polls a standby looks into its own port's PortInfo, as any host does, where the
  * master's LID stands: there its SA finds the master's (sm_client_ops.follow).
  */
@@ -20,6 +24,7 @@
 
 #define MISSES_MAX          3u
 #define POLLS_GOOD          50u
+#define WAITS_MAX           3u /* of MISSES_MAX polls each */
 #define YOUNG_NS            (10000 * TIMER_MS)
 /* For a greater SM's SA to have what ours has. */
 #define HAND_OVER_WITHIN_NS (1000 * TIMER_MS)
@@ -84,6 +89,7 @@ void sm_become_master(struct sm *sm)
 
 	log_info("sm: master");
 	timer_disarm(&sm->poll);
+	sm->waits = 0;
 	if (sm->state != SM_MASTER) {
 		sm->inheriting = sm->master_lid && client && client->inherit &&
 				 client->inherit(sm->config.client_arg);
@@ -191,7 +197,7 @@ static void missed(struct sm *sm)
 	if (++sm->poll_misses < MISSES_MAX)
 		return;
 	log_info("sm: the master does not answer");
-	sm->dead = sm->master;
+	sm->dead = sm->waits ? NULL : sm->master;
 	discover(sm);
 }
 
@@ -250,6 +256,7 @@ static void standby_polled(struct sm *sm, struct sm_smp *smp, int error,
 	if (!error)
 		smp_sm_info_get(data, &info);
 	if (info.state == SMP_SM_MASTER) {
+		sm->waits = 0;
 		note_poll(sm);
 		ask_own_port(sm);
 	} else if (info.state != SMP_SM_DISCOVERING) {
@@ -344,6 +351,39 @@ void sm_election_found(struct sm *sm, struct subnet_port *port)
 	sm_smp_queue(smp);
 }
 
+/* Somebody has set up our own port. */
+static bool had_a_master(const struct sm *sm)
+{
+	return sm->own && sm->own->info.state == SMP_PORT_ACTIVE && sm->own->info.lid;
+}
+
+static struct sm_remote *find_heir(struct sm *sm)
+{
+	for (unsigned int i = 0; i < sm->remote_count; i++) {
+		uint8_t state = sm->remotes[i].info.state;
+
+		if (state == SMP_SM_STANDBY || state == SMP_SM_DISCOVERING)
+			return &sm->remotes[i];
+	}
+	return NULL;
+}
+
+/* True: there may be an heir, who is to go first. */
+static bool wait_for_heir(struct sm *sm)
+{
+	const struct sm_remote *heir;
+
+	/* Who was fed by a master is an heir itself. */
+	if (sm->master_lid || sm->waits == WAITS_MAX || !had_a_master(sm))
+		return false;
+	heir = find_heir(sm);
+	if (!heir)
+		return false;
+	sm_become_standby(sm, heir->port);
+	sm->waits++;
+	return true;
+}
+
 static void elect_discovering(struct sm *sm)
 {
 	struct sm_remote *choice = NULL;
@@ -353,15 +393,19 @@ static void elect_discovering(struct sm *sm)
 		bool master = r->info.state == SMP_SM_MASTER;
 
 		if (!master &&
-		    (!is_greater(sm, &r->info) || r->info.state == SMP_SM_NOT_ACTIVE))
+		    (!is_greater(sm, &r->info) || r->info.state == SMP_SM_NOT_ACTIVE ||
+		     (r->port == sm->dead && sm->master_lid)))
 			continue;
 		if (!choice || (master && choice->info.state != SMP_SM_MASTER))
 			choice = r;
 	}
 	if (choice) {
+		sm->waits = 0;
 		sm_become_standby(sm, choice->port);
 		return;
 	}
+	if (wait_for_heir(sm))
+		return;
 	sm_become_master(sm);
 	/* Where others were waited for, what was found before is old, and what has changed
 	 * since another master may have been told. */
@@ -421,11 +465,11 @@ static enum sm_step next(struct sm *sm)
 
 static void end(struct sm *sm)
 {
-	sm->dead = NULL;
 	if (sm->state == SM_MASTER)
 		elect_master(sm);
 	else
 		elect_discovering(sm);
+	sm->dead = NULL;
 }
 
 const struct sm_phase sm_phase_elect = { .name = "elect", .next = next, .end = end };

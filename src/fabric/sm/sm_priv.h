@@ -327,6 +327,7 @@ struct sm {
 	struct timer poll;
 	struct subnet_port *master;
 	struct subnet_port *dead; /* a master that did not answer, for the next sweep */
+	unsigned int waits;       /* for a lesser SM, which may have the groups */
 	unsigned int poll_misses, polls_good;
 	uint16_t master_lid;       /* as our own port was told it; 0: not yet */
 	uint64_t greater_since_ns; /* a greater SM is waiting; 0: none */

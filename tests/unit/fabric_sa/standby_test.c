@@ -213,6 +213,40 @@ static void nobody_notices_a_takeover(void **state)
 	}
 }
 
+/* Killed and started again before anybody has missed it: it knows nothing any more, and
+ * the others do. */
+static void a_master_that_is_back_at_once_has_forgotten(void **state)
+{
+	for (unsigned int n = 0; n < 24; n++) {
+		unsigned int standbys = 1 + n % 2;
+		uint64_t gone_ns = n / 2 * 45 * TIMER_MS;
+		struct world *w = two_level(3, 4);
+		uint64_t began;
+
+		for (unsigned int k = 1; k <= standbys; k++)
+			station_start(w, k, 0);
+		for (unsigned int k = 1; k <= standbys; k++)
+			until(w, is_standby(w, k) && is_fed(w, k, 0), 5 * SECOND);
+		join_all(w, 1);
+		run(w, SECOND);
+		note_resets(w);
+		station_kill(w, 0);
+		run(w, gone_ns);
+		began = w->timers.now_ns;
+		station_start(w, 0, 0);
+		while (!is_up(w, 0) && !is_up(w, 1) && !is_up(w, 2)) {
+			assert_true(step(w, began + SECOND));
+			expect_group(w, w->hosts[FIRST_CLIENT].mlid);
+		}
+		until(w, is_up(w, 0) && is_standby(w, 1), 5 * SECOND);
+		run(w, 12 * SECOND);
+		expect_group(w, w->hosts[FIRST_CLIENT].mlid);
+		expect_no_resets(w);
+		assert_int_equal(count(w, 0).members, w->clients);
+		world_destroy(w);
+	}
+}
+
 /* The answer was lost, and who asks again asks another. */
 static void a_choice_outlives_its_master(void **state)
 {
@@ -471,6 +505,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_standby_has_what_the_master_has),
 		cmocka_unit_test(nobody_notices_a_takeover),
+		cmocka_unit_test(a_master_that_is_back_at_once_has_forgotten),
 		cmocka_unit_test(a_choice_outlives_its_master),
 		cmocka_unit_test(a_master_may_die_in_other_ways),
 		cmocka_unit_test(who_was_answered_is_in),
