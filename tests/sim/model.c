@@ -69,21 +69,15 @@ static uint64_t bit_of(uint16_t mlid)
 }
 
 /*
- * A group with a new MLID is another group: the one before has ended, though the answer to
- * its last full member's leave may still be held back.
+ * A group with another MLID is another group: the one before has ended, though the answer
+ * to its last full member's leave may still be held back.
  */
 static void note_mlid(const union ib_gid *mgid, uint16_t mlid)
 {
-	struct sim_pair *pair;
+	for (unsigned int n = 0; n < sim.host_count; n++) {
+		struct sim_pair *pair = pair_if_there(&sim.hosts[n], mgid);
 
-	for (unsigned int n = 0; n < sim.host_count; n++) {
-		pair = pair_if_there(&sim.hosts[n], mgid);
-		if (pair && pair->mlids & bit_of(mlid))
-			return;
-	}
-	for (unsigned int n = 0; n < sim.host_count; n++) {
-		pair = pair_if_there(&sim.hosts[n], mgid);
-		if (pair)
+		if (pair && pair->mlid != mlid)
 			pair->bereaved |= pair->held;
 	}
 }
