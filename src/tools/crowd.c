@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,8 +29,8 @@ struct stream {
 
 struct crowd {
 	unsigned int count;
-	pid_t pids[CROWD_MAX];
-	struct stream *streams; /* two a copy */
+	volatile pid_t pids[CROWD_MAX]; /* 0: has ended */
+	struct stream *streams;         /* two a copy */
 	struct pollfd *polls;
 };
 
@@ -152,10 +153,14 @@ static bool wait_for_output(struct crowd *c)
 
 /* -- the copies ---------------------------------------------------------------------- */
 
-static void become_copy(const char *node, const int out[2], crowd_fn become, char **argv)
+/* A copy ends with who has started it, by whatever that dies. */
+static void become_copy(const char *node, pid_t starter, const int out[2],
+			crowd_fn become, char **argv)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
+	if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != starter)
+		_exit(EXIT_RUN_FAILED);
 	if (null < 0 || dup2(null, 0) < 0 || dup2(out[0], 1) < 0 || dup2(out[1], 2) < 0)
 		_exit(EXIT_RUN_FAILED);
 	_exit(become(node, argv));
@@ -164,6 +169,7 @@ static void become_copy(const char *node, const int out[2], crowd_fn become, cha
 static int start_copy(struct crowd *c, unsigned int n, const char *node, crowd_fn become,
 		      char **argv)
 {
+	pid_t starter = getpid();
 	int out[2], err[2];
 
 	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0)
@@ -172,7 +178,8 @@ static int start_copy(struct crowd *c, unsigned int n, const char *node, crowd_f
 	if (c->pids[n] < 0)
 		return -errno;
 	if (!c->pids[n])
-		become_copy(node, (const int[2]){ out[1], err[1] }, become, argv);
+		become_copy(node, starter, (const int[2]){ out[1], err[1] }, become,
+			    argv);
 	close(out[1]);
 	close(err[1]);
 	c->streams[2 * n] = (struct stream){ .node = node, .fd = out[0], .to = stdout };
@@ -182,10 +189,17 @@ static int start_copy(struct crowd *c, unsigned int n, const char *node, crowd_f
 	return 0;
 }
 
-static int exit_status(pid_t pid)
+/* Signals are passed on to whom we still have to wait for: its number is nobody else's. */
+static int exit_status(volatile pid_t *at)
 {
+	pid_t pid = *at;
+	siginfo_t ended;
 	int status;
 
+	while (waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT) < 0)
+		if (errno != EINTR)
+			return EXIT_RUN_FAILED;
+	*at = 0;
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return EXIT_RUN_FAILED;
@@ -193,13 +207,14 @@ static int exit_status(pid_t pid)
 }
 
 /* Whoever ends us by a signal means all of us. */
-static pid_t *to_end;
+static volatile pid_t *to_end;
 static volatile sig_atomic_t to_end_count;
 
 static void pass_on(int signum)
 {
 	for (int i = 0; i < to_end_count; i++)
-		kill(to_end[i], signum);
+		if (to_end[i])
+			kill(to_end[i], signum);
 }
 
 static void pass_signals_on(struct crowd *c)
@@ -230,7 +245,7 @@ int crowd_run(char *const *names, unsigned int count, crowd_fn become, char **ar
 	while (wait_for_output(&c))
 		;
 	for (unsigned int n = 0; n < c.count; n++) {
-		int one = exit_status(c.pids[n]);
+		int one = exit_status(&c.pids[n]);
 
 		status = status ? status : one;
 	}

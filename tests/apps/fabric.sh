@@ -104,6 +104,12 @@ done
 [ "$(grep -c '^h[1-4]: end$' "$site_work/run.out")" = 4 ] || fail 'a line without an end'
 refused 7 '^h3: oh$' run --nodes h1-3 -- sh -c '[ $VERBCAST_NODE != h3 ] || { echo oh >&2; exit 7; }'
 refused 143 '' run --nodes h1,h2 -- sh -c '[ $VERBCAST_NODE != h2 ] || kill -TERM $$'
+site_run='--nodes h1,h2' start copies sh -c 'echo $$; exec sleep 300'
+wait_for 20 'both copies run' eval '[ "$(grep -c "^h[12]: [0-9]*$" "$site_work/copies.out")" = 2 ]'
+killed copies KILL
+for copy in $(sed 's/.*: //' "$site_work/copies.out"); do
+	wait_for 20 "copy $copy ends with verbcast run" eval "! kill -0 $copy 2>/dev/null"
+done
 refused 125 "h9: .*no node 'h9'" run --nodes h1,h9 -- true
 refused 125 'no list of nodes' run --nodes h1,,h2 -- true
 refused 125 'exclude each other' run --nodes h1 --node h2 -- true
