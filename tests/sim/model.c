@@ -87,10 +87,11 @@ void sim_model_answered(struct sim_pair *pair, const struct mad_header *header,
 {
 	struct sim_open *open = open_of(pair, header->tid);
 	uint8_t asked = open ? open->bits : 0;
+	bool is_over = open && open->is_over;
 
 	if (open)
 		*open = (struct sim_open){ 0 };
-	if (header->status)
+	if (header->status || is_over)
 		return;
 	if (header->method == MAD_METHOD_GET_RESP) {
 		note_mlid(&pair->mgid, rec->mlid);
@@ -113,6 +114,8 @@ void sim_model_port_out(struct sim_host *host)
 		struct sim_pair *pair = container_of(l, struct sim_pair, link);
 
 		pair->held = 0;
+		for (unsigned int i = 0; i < SIM_OPEN_MAX; i++)
+			pair->open[i].is_over = true;
 		if (!has_full_member(&pair->mgid))
 			end_group(&pair->mgid);
 	}
