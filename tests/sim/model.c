@@ -48,6 +48,19 @@ static bool has_full_member(const union ib_gid *mgid)
 	return false;
 }
 
+/* What was joined may have ended before its answer leaves. */
+static void bereave_open(struct sim_pair *pair)
+{
+	for (unsigned int i = 0; i < SIM_OPEN_MAX; i++) {
+		struct sim_open *open = &pair->open[i];
+
+		if (!open->tid || open->leaves)
+			continue;
+		open->is_bereaved = true;
+		pair->bereaved |= open->bits;
+	}
+}
+
 static void end_group(const union ib_gid *mgid)
 {
 	for (unsigned int n = 0; n < sim.host_count; n++) {
@@ -57,6 +70,7 @@ static void end_group(const union ib_gid *mgid)
 			continue;
 		pair->bereaved |= pair->held;
 		pair->held = 0;
+		bereave_open(pair);
 	}
 }
 
@@ -87,7 +101,7 @@ void sim_model_answered(struct sim_pair *pair, const struct mad_header *header,
 {
 	struct sim_open *open = open_of(pair, header->tid);
 	uint8_t asked = open ? open->bits : 0;
-	bool is_over = open && open->is_over;
+	bool is_over = open && open->is_over, is_bereaved = open && open->is_bereaved;
 
 	if (open)
 		*open = (struct sim_open){ 0 };
@@ -97,7 +111,8 @@ void sim_model_answered(struct sim_pair *pair, const struct mad_header *header,
 		note_mlid(&pair->mgid, rec->mlid);
 		pair->held = rec->join_state;
 		pair->mlid = rec->mlid;
-		pair->bereaved &= (uint8_t)~rec->join_state;
+		if (!is_bereaved)
+			pair->bereaved &= (uint8_t)~rec->join_state;
 		pair->mlids |= bit_of(rec->mlid);
 		return;
 	}

@@ -69,6 +69,7 @@ struct sim_pair {
 	struct sim_open {
 		uint64_t tid; /* 0: none */
 		bool leaves;
+		bool is_bereaved; /* the group ended since */
 		bool is_over; /* what it made ended with the port, before the answer */
 		uint8_t bits;
 	} open[SIM_OPEN_MAX];
