@@ -60,14 +60,20 @@ static void print_node(struct fabric *net, unsigned int n, FILE *out)
 		print_port(net, n, port, out);
 }
 
+static bool is_in_step(const struct manager_view *m)
+{
+	return m->sm && sm_state(m->sm) == SM_STANDBY && sa_server_is_in_step(m->sa);
+}
+
 static void print_managers(const struct site *s, FILE *out)
 {
 	struct manager_view m;
 	unsigned int n;
 
 	for (n = 0; site_fabric_sm_nth(s->fabric, n, &m); n++)
-		fprintf(out, "subnet manager %s, behind %s%s\n", manager_state(&m),
-			m.node, m.sm && sm_is_up(m.sm) ? ", all is up" : "");
+		fprintf(out, "subnet manager %s, behind %s%s%s\n", manager_state(&m),
+			m.node, m.sm && sm_is_up(m.sm) ? ", all is up" : "",
+			is_in_step(&m) ? ", has the master's groups" : "");
 	if (!n)
 		fprintf(out, "subnet manager none\n");
 }
@@ -166,6 +172,7 @@ static cJSON *manager(const struct manager_view *m)
 		return o;
 	sm_counters(m->sm, &c);
 	cJSON_AddBoolToObject(o, "up", sm_is_up(m->sm));
+	cJSON_AddBoolToObject(o, "in_step", is_in_step(m));
 	cJSON_AddNumberToObject(o, "sweeps", (double)c.sweeps);
 	cJSON_AddNumberToObject(o, "last_sweep_ns", (double)c.last_sweep_ns);
 	cJSON_AddNumberToObject(o, "smps_sent", (double)c.smps_sent);

@@ -207,7 +207,7 @@ void sa_following_receive(struct sa_server *s, const struct ib_packet *packet)
 
 /* -- the end of it ------------------------------------------------------------------- */
 
-bool sa_inherits(const struct sa_server *s)
+bool sa_server_is_in_step(const struct sa_server *s)
 {
 	const struct sa_following *f = &s->following;
 

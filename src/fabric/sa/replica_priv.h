@@ -121,8 +121,6 @@ struct sa_following {
 };
 
 void sa_follow(struct sa_server *s, uint16_t master_lid);
-/* We become master: does what is here count? */
-bool sa_inherits(const struct sa_server *s);
 void sa_following_stop(struct sa_server *s);
 void sa_following_receive(struct sa_server *s, const struct ib_packet *packet);
 

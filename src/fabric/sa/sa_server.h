@@ -99,6 +99,10 @@ struct sa_counters {
 };
 void sa_server_counters(const struct sa_server *s, struct sa_counters *ret);
 
+/* While the SM stands by: whether it has all that the master's SA has told anybody, so
+ * that it would go on with that as master. */
+bool sa_server_is_in_step(const struct sa_server *s);
+
 /* The database, for a standby that takes over: groups and members, subscriptions, services.
  * Loading replaces what is there; -EPROTO: what is there stays; -ENOMEM, -ENOSPC: a part of
  * it was taken. Before the SM comes up nothing is routed or reported; then, members are

@@ -325,7 +325,7 @@ static bool sm_inherit(void *arg)
 {
 	struct sa_server *s = arg;
 
-	s->inherits = sa_inherits(s);
+	s->inherits = sa_server_is_in_step(s);
 	return s->inherits;
 }
 
