@@ -149,7 +149,8 @@ void sim_ledger_asked(struct sim_host *host, const uint8_t *mad)
 	struct sim_pair *pair;
 	struct change c;
 
-	if (!look(mad, &c))
+	/* A host also refuses what others ask it by mistake. */
+	if (!look(mad, &c) || c.header.method & MAD_METHOD_RESPONSE)
 		return;
 	pair = pair_to_ask(host, &c);
 	if (pair->live_tid != c.header.tid)
