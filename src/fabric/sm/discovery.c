@@ -409,6 +409,7 @@ static void end(struct sm *sm)
 	if (sm->own && sm_port_of(sm->own)->found)
 		return;
 	sm->master_lid = 0;
+	sm->blind |= sm->state == SM_MASTER;
 	sm->sweep.failures++;
 	sm->sweep.wanted = true;
 	sm->up = false;

@@ -96,7 +96,7 @@ void sm_become_master(struct sm *sm)
 		sm->inheriting_ports = sm->inheriting;
 		sm->inherited_lid = sm->inheriting ? sm->master_lid : 0;
 		sm->master_since_ns = sm->config.timers->now_ns;
-		sm->contested = false;
+		sm->contested = sm->blind = false;
 	}
 	sm->state = SM_MASTER;
 	sm->master = NULL;
@@ -427,7 +427,7 @@ static void yield(struct sm *sm, struct subnet_port *to)
 static void doubt_all(struct sm *sm)
 {
 	log_info("sm: all of the subnet is set up anew after another master");
-	sm->contested = false;
+	sm->contested = sm->blind = false;
 	sm->doubting = sm->doubting_all = true;
 	sm->sweep.wanted = true;
 	sm_sweep_stop(sm, 0);
@@ -490,8 +490,10 @@ static void take_over(struct sm *sm)
 	if (sm->state == SM_STOPPED)
 		return;
 	/* Though we may be master already: the other was one as well. If both have begun
-	 * lately they began with the same ports. */
-	if (sm->state == SM_MASTER && now_ns < sm->master_since_ns + YOUNG_NS)
+	 * lately they began with the same ports; and without a link we have not seen which
+	 * of ours it took. */
+	if (sm->state == SM_MASTER &&
+	    (sm->blind || now_ns < sm->master_since_ns + YOUNG_NS))
 		sm->contested = true;
 	sm_become_master(sm);
 	sm->doubting = true;

@@ -278,6 +278,7 @@ struct sm {
 	/* Another master may have written what it liked; also into what was ours alone. */
 	bool doubting, doubting_all;
 	bool contested; /* there is or was one in our part of the subnet */
+	bool blind;     /* as master we had no link for a while, and saw nothing */
 	/* The client has all that the last master had: until what it has set up is found,
 	 * and until its tables are read. */
 	bool inheriting_ports, inheriting;
