@@ -76,6 +76,7 @@ void sim_ledger_host_stopped(struct sim_host *host)
 
 void sim_ledger_sa_is_silent(void)
 {
+	sim_model_silent();
 	for (unsigned int n = 0; n < sim.host_count; n++) {
 		list_for_each(l, &sim.hosts[n].pairs) {
 			struct sim_pair *pair = container_of(l, struct sim_pair, link);

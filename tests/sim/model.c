@@ -123,6 +123,40 @@ void sim_model_answered(struct sim_pair *pair, const struct mad_header *header,
 		end_group(&pair->mgid);
 }
 
+/* Of the bits that the SA holds, those whose leave is at work there. */
+static uint8_t leaving(const struct sim_pair *pair)
+{
+	uint8_t bits = 0;
+
+	for (unsigned int i = 0; i < SIM_OPEN_MAX; i++)
+		if (pair->open[i].tid && pair->open[i].leaves)
+			bits |= pair->open[i].bits;
+	return pair->held & bits;
+}
+
+static bool may_have_ended(const union ib_gid *mgid)
+{
+	for (unsigned int n = 0; n < sim.host_count; n++) {
+		const struct sim_pair *pair = pair_if_there(&sim.hosts[n], mgid);
+
+		if (pair && pair->held & SIM_FULL & (uint8_t)~leaving(pair))
+			return false;
+	}
+	return true;
+}
+
+void sim_model_silent(void)
+{
+	for (unsigned int n = 0; n < sim.host_count; n++) {
+		list_for_each(l, &sim.hosts[n].pairs) {
+			struct sim_pair *pair = container_of(l, struct sim_pair, link);
+
+			if (pair->held && may_have_ended(&pair->mgid))
+				pair->bereaved |= pair->held;
+		}
+	}
+}
+
 void sim_model_port_out(struct sim_host *host)
 {
 	list_for_each(l, &host->pairs) {

@@ -304,6 +304,9 @@ void sim_model_arrived(struct sim_pair *pair, uint64_t tid, bool leaves, uint8_t
 void sim_model_answered(struct sim_pair *pair, const struct mad_header *header,
 			const struct sa_mcmember *rec);
 void sim_model_port_out(struct sim_host *host);
+/* The master's SA is silent from now on: a leave that was at work may have ended its group,
+ * though nobody was told. */
+void sim_model_silent(void);
 void sim_model_forget(void);
 /* Somebody sends to a group: who is reached? */
 void sim_shower(void);
