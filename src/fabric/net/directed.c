@@ -91,12 +91,12 @@ static enum net_drop move_inbound(struct directed *d)
 
 static uint16_t source_of(const uint8_t *mad)
 {
-	return net_get16(mad + SMP_DR_SLID);
+	return wire_get16(mad + SMP_DR_SLID);
 }
 
 static bool is_walkable(const uint8_t *mad)
 {
-	return net_get16(mad + SMP_DR_DLID) == IB_LID_PERMISSIVE &&
+	return wire_get16(mad + SMP_DR_DLID) == IB_LID_PERMISSIVE &&
 	       smp_hop_count(mad) <= SMP_HOPS_MAX;
 }
 

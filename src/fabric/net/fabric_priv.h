@@ -21,6 +21,7 @@
 #include "base/hash.h"
 #include "base/list.h"
 #include "fabric/net/fabric.h"
+#include "wire/bytes.h"
 
 #define NET_SWITCH_PKEYS    32u /* both of port 0 and for enforcement */
 #define NET_PKEYS_BLOCK     32u
@@ -295,39 +296,5 @@ void net_mkey_init(struct fabric_port *end);
 void net_mkey_stop(struct fabric_port *end);
 /* May who shows this key ask this of the port? If not, that is counted. */
 bool net_mkey_allows(struct fabric_port *end, const struct mad_header *h, uint64_t mkey);
-
-/* -- bytes ------------------------------------------------------------------------- */
-
-static inline uint16_t net_get16(const uint8_t *p)
-{
-	return (uint16_t)(p[0] << 8 | p[1]);
-}
-
-static inline void net_put16(uint8_t *p, uint16_t v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-}
-
-static inline void net_put32(uint8_t *p, uint32_t v)
-{
-	net_put16(p, (uint16_t)(v >> 16));
-	net_put16(p + 2, (uint16_t)v);
-}
-
-static inline uint64_t net_get64(const uint8_t *p)
-{
-	uint64_t v = 0;
-
-	for (int i = 0; i < 8; i++)
-		v = v << 8 | p[i];
-	return v;
-}
-
-static inline void net_put64(uint8_t *p, uint64_t v)
-{
-	net_put32(p, (uint32_t)(v >> 32));
-	net_put32(p + 4, (uint32_t)v);
-}
 
 #endif

@@ -124,7 +124,7 @@ static void show(const struct fabric_node *n, bool extended, uint8_t *data)
 static void clear_selected(struct fabric_node *n, bool extended, const uint8_t *data)
 {
 	uint8_t select = data[1];
-	uint32_t which = net_get16(data + 2);
+	uint32_t which = wire_get16(data + 2);
 
 	for (size_t i = 0; i < COUNTERS; i++) {
 		const struct counter *c = &counters[i];
@@ -180,7 +180,7 @@ static uint16_t class_port_info(uint8_t *data)
 	memset(data, 0, PMA_DATA_BYTES);
 	data[0] = 1;
 	data[1] = 1;
-	net_put16(data + 2, CAP_ALL_PORTS | CAP_EXTENDED_NO_CAST);
+	wire_put16(data + 2, CAP_ALL_PORTS | CAP_EXTENDED_NO_CAST);
 	data[7] = RESPONSE_TIME;
 	return 0;
 }

@@ -150,7 +150,7 @@ enum net_answer net_sma_receive(struct fabric_port *end, unsigned int ingress,
 {
 	struct fabric *f = end->node->fabric;
 	struct sma_request r = { .end = end, .ingress = ingress, .data = mad + SMP_DATA };
-	uint64_t mkey = net_get64(mad + SMP_MKEY);
+	uint64_t mkey = wire_get64(mad + SMP_MKEY);
 	struct mad_header h;
 
 	mad_header_get(mad, &h);

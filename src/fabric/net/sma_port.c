@@ -223,7 +223,7 @@ uint16_t sma_guid_info_get(struct sma_request *r)
 	if (r->modifier)
 		return MAD_STATUS_BAD_VALUE;
 	for (unsigned int i = 0; i < NET_GUIDS; i++)
-		net_put64(r->data + 8 * i, r->end->end->guids[i]);
+		wire_put64(r->data + 8 * i, r->end->end->guids[i]);
 	return 0;
 }
 
@@ -238,7 +238,7 @@ uint16_t sma_guid_info_set(struct sma_request *r)
 		return MAD_STATUS_BAD_VALUE;
 	memcpy(before, guids, sizeof(before));
 	for (unsigned int i = 1; i < NET_GUIDS; i++)
-		guids[i] = net_get64(r->data + 8 * i);
+		guids[i] = wire_get64(r->data + 8 * i);
 	if (memcmp(before, guids, sizeof(before)) != 0)
 		net_port_changed(r->end, FABRIC_PORT_GIDS);
 	return 0;

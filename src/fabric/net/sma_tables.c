@@ -33,8 +33,7 @@ uint16_t sma_pkeys_get(struct sma_request *r)
 
 	if (!pkeys)
 		return MAD_STATUS_BAD_VALUE;
-	for (unsigned int i = 0; i < NET_PKEYS_BLOCK; i++)
-		net_put16(r->data + 2 * i, pkeys[i]);
+	wire_put16s(r->data, pkeys, NET_PKEYS_BLOCK);
 	return 0;
 }
 
@@ -47,7 +46,7 @@ uint16_t sma_pkeys_set(struct sma_request *r)
 	if (!pkeys)
 		return MAD_STATUS_BAD_VALUE;
 	for (unsigned int i = 0; i < NET_PKEYS_BLOCK; i++) {
-		uint16_t pkey = net_get16(r->data + 2 * i);
+		uint16_t pkey = wire_get16(r->data + 2 * i);
 
 		if (pkeys + i >= p->pkeys + p->node->pkey_cap) /* past the last */
 			break;
@@ -199,8 +198,7 @@ uint16_t sma_mft_get(struct sma_request *r)
 	if (!mft_place(r, &block, &position))
 		return MAD_STATUS_BAD_VALUE;
 	net_mft_get(r->end->node, block, position, masks);
-	for (unsigned int i = 0; i < NET_MFT_BLOCK; i++)
-		net_put16(r->data + 2 * i, masks[i]);
+	wire_put16s(r->data, masks, NET_MFT_BLOCK);
 	return 0;
 }
 
@@ -212,8 +210,7 @@ uint16_t sma_mft_set(struct sma_request *r)
 
 	if (!mft_place(r, &block, &position))
 		return MAD_STATUS_BAD_VALUE;
-	for (unsigned int i = 0; i < NET_MFT_BLOCK; i++)
-		masks[i] = net_get16(r->data + 2 * i);
+	wire_get16s(r->data, masks, NET_MFT_BLOCK);
 	return net_mft_set(r->end->node, block, position, masks) < 0 ? MAD_STATUS_BUSY
 								     : 0;
 }

@@ -37,12 +37,12 @@ static struct notice make_notice(const struct net_trap *trap)
 
 	if (trap->number == TRAP_LINK_STATE) {
 		n.type = TYPE_URGENT;
-		net_put16(n.details + 10 - 10, p->info.lid);
+		wire_put16(n.details + 10 - 10, p->info.lid);
 	} else {
 		n.type = TYPE_INFORMATIONAL;
-		net_put16(n.details + 12 - 10, p->info.lid);
-		net_put32(n.details + 16 - 10, p->info.cap_mask);
-		net_put16(n.details + 22 - 10, p->info.cap_mask2);
+		wire_put16(n.details + 12 - 10, p->info.lid);
+		wire_put32(n.details + 16 - 10, p->info.cap_mask);
+		wire_put16(n.details + 22 - 10, p->info.cap_mask2);
 	}
 	return n;
 }

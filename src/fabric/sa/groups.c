@@ -381,8 +381,7 @@ static void broadcast_mgid(uint8_t mgid[16], uint16_t pkey, unsigned int scope)
 	mgid[1] = (uint8_t)(0x10 | scope);
 	mgid[2] = 0x40;
 	mgid[3] = 0x1b;
-	mgid[4] = (uint8_t)(pkey >> 8);
-	mgid[5] = (uint8_t)pkey;
+	wire_put16(mgid + 4, pkey);
 	memset(mgid + 12, 0xff, 4);
 }
 

@@ -49,17 +49,14 @@ struct sa_guid_change {
 
 static void get_guids(uint64_t *guids, const uint8_t *bytes)
 {
-	for (unsigned int i = 0; i < GUIDS_A_BLOCK; i++) {
-		guids[i] = 0;
-		for (unsigned int k = 0; k < 8; k++)
-			guids[i] = guids[i] << 8 | bytes[8 * i + k];
-	}
+	for (unsigned int i = 0; i < GUIDS_A_BLOCK; i++)
+		guids[i] = wire_get64(bytes + 8 * i);
 }
 
 static void put_guids(uint8_t *bytes, const uint64_t *guids)
 {
-	for (unsigned int i = 0; i < 8 * GUIDS_A_BLOCK; i++)
-		bytes[i] = (uint8_t)(guids[i / 8] >> 8 * (7 - i % 8));
+	for (unsigned int i = 0; i < GUIDS_A_BLOCK; i++)
+		wire_put64(bytes + 8 * i, guids[i]);
 }
 
 /* -- what was given to whom ---------------------------------------------------------- */
@@ -309,7 +306,7 @@ static int find_port(const struct sa_request *req, const struct subnet_port *req
 
 	if ((req->sa.comp_mask & needed) != needed)
 		return SA_REQ_INVALID;
-	port = sa_port_by_lid(req->server, (uint16_t)(data[0] << 8 | data[1]));
+	port = sa_port_by_lid(req->server, wire_get16(data));
 	if (!port)
 		return SA_REQ_INVALID;
 	if (port != requester && !req->trusted)

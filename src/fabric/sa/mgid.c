@@ -15,35 +15,20 @@
 #define LINK_LOCAL     2u
 #define DEFAULT_PREFIX 0xfe80000000000000ull
 
-static uint64_t read_be64(const uint8_t *p)
-{
-	uint64_t x = 0;
-
-	for (unsigned int i = 0; i < 8; i++)
-		x = x << 8 | p[i];
-	return x;
-}
-
-static void write_be64(uint8_t *p, uint64_t x)
-{
-	for (unsigned int i = 8; i--; x >>= 8)
-		p[i] = (uint8_t)x;
-}
-
 uint64_t sa_gid_prefix(const union ib_gid *gid)
 {
-	return read_be64(gid->raw);
+	return wire_get64(gid->raw);
 }
 
 uint64_t sa_gid_guid(const union ib_gid *gid)
 {
-	return read_be64(gid->raw + 8);
+	return wire_get64(gid->raw + 8);
 }
 
 void sa_gid_put(union ib_gid *gid, uint64_t prefix, uint64_t guid)
 {
-	write_be64(gid->raw, prefix);
-	write_be64(gid->raw + 8, guid);
+	wire_put64(gid->raw, prefix);
+	wire_put64(gid->raw + 8, guid);
 }
 
 bool sa_gid_is_here(const struct sa_server *s, const union ib_gid *gid)
@@ -55,7 +40,7 @@ bool sa_gid_is_here(const struct sa_server *s, const union ib_gid *gid)
 
 static unsigned int signature(const union ib_gid *mgid)
 {
-	return (unsigned int)mgid->raw[2] << 8 | mgid->raw[3];
+	return wire_get16(mgid->raw + 2);
 }
 
 static uint8_t scope(const union ib_gid *mgid)
@@ -118,11 +103,9 @@ bool sa_mgid_assign(struct sa_server *s, uint8_t in_scope, union ib_gid *ret)
 		memset(ret, 0, sizeof(*ret));
 		ret->raw[0] = 0xff;
 		ret->raw[1] = TRANSIENT | (in_scope & 0xf);
-		ret->raw[2] = SIGNATURE_SA >> 8;
-		ret->raw[3] = SIGNATURE_SA & 0xff;
-		write_be64(ret->raw + 4, sm_subnet(s->sm)->prefix);
-		for (unsigned int k = 16; k-- > 12; n >>= 8)
-			ret->raw[k] = (uint8_t)n;
+		wire_put16(ret->raw + 2, SIGNATURE_SA);
+		wire_put64(ret->raw + 4, sm_subnet(s->sm)->prefix);
+		wire_put32(ret->raw + 12, n);
 		if (!sa_group_by_mgid(s, ret))
 			return true;
 	}

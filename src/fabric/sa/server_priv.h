@@ -13,6 +13,7 @@
 #include "fabric/sa/sa_server.h"
 #include "fabric/sm/subnet.h"
 #include "mad/rmpp.h"
+#include "wire/bytes.h"
 
 /* -- bounds on what others can make us keep: of all, and of one port in shares.c ------ */
 

@@ -10,7 +10,6 @@
 #define LINK_RECORD_BYTES   6u
 #define BLOCK_RECORD_BYTES  72u
 #define SWITCH_INFO_BYTES   20u
-#define PKEYS_A_BLOCK       32u
 
 #define MATCH_CAPABILITIES (1u << 31) /* of the modifier: as subsets */
 #define PIR_CAP_MASK       (1ull << 7)
@@ -29,12 +28,6 @@ struct query {
 		.components = (components_),                            \
 		.count = sizeof(components_) / sizeof((components_)[0]) \
 	}
-
-static void put16(uint8_t *p, uint16_t x)
-{
-	p[0] = (uint8_t)(x >> 8);
-	p[1] = (uint8_t)x;
-}
 
 static bool may_see(const struct query *q, const struct subnet_port *port)
 {
@@ -249,7 +242,7 @@ static bool visit_switch(const struct query *q, const struct subnet_port *port)
 
 	if (port->node->info.node_type != SMP_NODE_SWITCH)
 		return true;
-	put16(data, subnet_port_lid(port));
+	wire_put16(data, subnet_port_lid(port));
 	smp_switch_info_put(data + 4, &port->node->switch_info);
 	return add(q, data, sizeof(data));
 }
@@ -283,8 +276,8 @@ static bool visit_lft(const struct query *q, const struct subnet_port *port)
 
 		if (!table)
 			continue;
-		put16(data, subnet_port_lid(port));
-		put16(data + 2, (uint16_t)block);
+		wire_put16(data, subnet_port_lid(port));
+		wire_put16(data + 2, (uint16_t)block);
 		memcpy(data + 8, table, SM_LFT_BLOCK_LIDS);
 		if (!add(q, data, sizeof(data)))
 			return false;
@@ -313,10 +306,9 @@ static bool add_mft_block(const struct query *q, const struct subnet_port *port,
 
 	if (!table)
 		return true;
-	put16(data, subnet_port_lid(port));
-	put16(data + 2, (uint16_t)(position << 12 | block));
-	for (unsigned int i = 0; i < SM_MFT_BLOCK_MLIDS; i++)
-		put16(data + 8 + 2 * i, table[i]);
+	wire_put16(data, subnet_port_lid(port));
+	wire_put16(data + 2, (uint16_t)(position << 12 | block));
+	wire_put16s(data + 8, table, SM_MFT_BLOCK_MLIDS);
 	return add(q, data, sizeof(data));
 }
 
@@ -357,10 +349,10 @@ static bool visit_link(const struct query *q, const struct subnet_port *port)
 
 	if (!peer || !is_there(peer) || !may_see(q, keeper(peer)))
 		return true;
-	put16(data, subnet_port_lid(port));
+	wire_put16(data, subnet_port_lid(port));
 	data[2] = port->num;
 	data[3] = peer->num;
-	put16(data + 4, subnet_port_lid(peer));
+	wire_put16(data + 4, subnet_port_lid(peer));
 	return add(q, data, sizeof(data));
 }
 
@@ -381,15 +373,16 @@ static const struct sa_component pkey_components[] = {
 
 static bool visit_pkeys(const struct query *q, const struct subnet_port *port)
 {
-	for (unsigned int first = 0; first < port->pkey_count; first += PKEYS_A_BLOCK) {
+	for (unsigned int first = 0; first < port->pkey_count;
+	     first += SUBNET_PKEYS_BLOCK) {
 		uint8_t data[BLOCK_RECORD_BYTES] = { 0 };
 
-		put16(data, subnet_port_lid(port));
-		put16(data + 2, (uint16_t)(first / PKEYS_A_BLOCK));
+		wire_put16(data, subnet_port_lid(port));
+		wire_put16(data + 2, (uint16_t)(first / SUBNET_PKEYS_BLOCK));
 		data[4] = port->num;
-		for (unsigned int i = 0; i < PKEYS_A_BLOCK; i++) {
+		for (unsigned int i = 0; i < SUBNET_PKEYS_BLOCK; i++) {
 			if (first + i < port->pkey_count)
-				put16(data + 8 + 2 * i, port->pkeys[first + i]);
+				wire_put16(data + 8 + 2 * i, port->pkeys[first + i]);
 		}
 		if (!add(q, data, sizeof(data)))
 			return false;
@@ -430,7 +423,7 @@ int sa_sm_query(struct sa_request *req)
 		return SA_SILENT;
 	if (!port || !may_see(&q, port))
 		return 0;
-	put16(data, subnet_port_lid(port));
+	wire_put16(data, subnet_port_lid(port));
 	sm_own_info(req->server->sm, &info);
 	if (!req->trusted)
 		info.sm_key = 0;

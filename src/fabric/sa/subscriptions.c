@@ -162,8 +162,7 @@ static void record_put(const struct sa_request *req, const struct sa_subscriptio
 	memset(data, 0, SA_INFORM_RECORD_BYTES);
 	sa_gid_put(&gid, sm_subnet(req->server->sm)->prefix, sub->port_guid);
 	memcpy(data, gid.raw, sizeof(gid.raw));
-	data[16] = (uint8_t)(sub->number >> 8);
-	data[17] = (uint8_t)sub->number;
+	wire_put16(data + 16, sub->number);
 	sa_inform_info_put(data + SUBSCRIBER_BYTES, &info);
 }
 

@@ -15,7 +15,6 @@
 
 #include "base/log.h"
 
-#define PKEYS_BLOCK  32u
 #define NODES_A_STEP 300u
 
 static void ask(struct sm *sm, struct subnet_port *to, uint16_t attr, uint32_t mod,
@@ -42,14 +41,15 @@ static void described(struct sm *sm, struct sm_smp *smp, int error, const uint8_
 static void pkeys_told(struct sm *sm, struct sm_smp *smp, int error, const uint8_t *data)
 {
 	struct subnet_port *port = smp->to;
-	unsigned int at = smp->mod * PKEYS_BLOCK;
+	unsigned int at = smp->mod * SUBNET_PKEYS_BLOCK;
 
 	if (sm_sweep_failed(sm, smp, error)) {
 		sm_port_of(port)->pkeys_known = false;
 		return;
 	}
-	for (unsigned int i = 0; i < PKEYS_BLOCK && at + i < SUBNET_PKEYS_MAX; i++) {
-		port->pkeys[at + i] = (uint16_t)(data[2 * i] << 8 | data[2 * i + 1]);
+	for (unsigned int i = 0; i < SUBNET_PKEYS_BLOCK && at + i < SUBNET_PKEYS_MAX;
+	     i++) {
+		port->pkeys[at + i] = wire_get16(data + 2 * i);
 		if (port->pkeys[at + i] && port->pkey_count < at + i + 1)
 			port->pkey_count = (uint16_t)(at + i + 1);
 	}
@@ -63,7 +63,7 @@ static void ask_pkeys(struct sm *sm, struct subnet_port *port)
 		room = SUBNET_PKEYS_MAX;
 	port->pkey_count = 0;
 	memset(port->pkeys, 0, sizeof(port->pkeys));
-	for (unsigned int b = 0; b * PKEYS_BLOCK < room; b++)
+	for (unsigned int b = 0; b * SUBNET_PKEYS_BLOCK < room; b++)
 		ask(sm, port, SMP_PKEY_TABLE, b, pkeys_told);
 }
 

@@ -15,7 +15,6 @@
 
 #include <string.h>
 
-#define PKEYS_BLOCK  32u
 #define PORTS_A_STEP 500u
 
 static const struct subnet_port *adapter_of(const struct subnet_port *port)
@@ -27,14 +26,14 @@ static const struct subnet_port *adapter_of(const struct subnet_port *port)
 }
 
 /* False: the switch has not that much room. */
-static bool table_of(const struct subnet_port *port, uint16_t table[PKEYS_BLOCK])
+static bool table_of(const struct subnet_port *port, uint16_t table[SUBNET_PKEYS_BLOCK])
 {
 	const struct subnet_port *adapter = adapter_of(port);
 	unsigned int room = port->node->switch_info.enforcement_cap, count = 0;
 
-	memset(table, 0, PKEYS_BLOCK * sizeof(table[0]));
-	if (room > PKEYS_BLOCK)
-		room = PKEYS_BLOCK;
+	memset(table, 0, SUBNET_PKEYS_BLOCK * sizeof(table[0]));
+	if (room > SUBNET_PKEYS_BLOCK)
+		room = SUBNET_PKEYS_BLOCK;
 	for (unsigned int i = 0; i < adapter->pkey_count; i++) {
 		if (!adapter->pkeys[i])
 			continue;
@@ -47,7 +46,7 @@ static bool table_of(const struct subnet_port *port, uint16_t table[PKEYS_BLOCK]
 
 bool sm_is_enforced(const struct sm *sm, const struct subnet_port *port)
 {
-	uint16_t table[PKEYS_BLOCK];
+	uint16_t table[SUBNET_PKEYS_BLOCK];
 
 	return sm->config.partitions && adapter_of(port) &&
 	       sm_port_of(port)->pkeys_known && table_of(port, table) &&
@@ -60,8 +59,7 @@ static void set(struct sm *sm, struct sm_smp *smp, int error, const uint8_t *dat
 
 	if (sm_sweep_failed(sm, smp, error))
 		return;
-	for (unsigned int i = 0; i < PKEYS_BLOCK; i++)
-		port->pkeys[i] = (uint16_t)(smp->data[2 * i] << 8 | smp->data[2 * i + 1]);
+	wire_get16s(smp->data, port->pkeys, SUBNET_PKEYS_BLOCK);
 	sm_port_of(port)->pkeys_known = true;
 }
 
@@ -72,10 +70,7 @@ static bool send_table(struct sm *sm, struct subnet_port *port, const uint16_t *
 
 	if (!smp)
 		return false;
-	for (unsigned int i = 0; i < PKEYS_BLOCK; i++) {
-		smp->data[2 * i] = (uint8_t)(table[i] >> 8);
-		smp->data[2 * i + 1] = (uint8_t)table[i];
-	}
+	wire_put16s(smp->data, table, SUBNET_PKEYS_BLOCK);
 	/* Until the answer is here it may have the one or the other. */
 	sm_port_of(port)->pkeys_known = false;
 	sm_smp_queue(smp);
@@ -84,7 +79,7 @@ static bool send_table(struct sm *sm, struct subnet_port *port, const uint16_t *
 
 static bool set_port(struct sm *sm, struct subnet_port *port)
 {
-	uint16_t table[PKEYS_BLOCK];
+	uint16_t table[SUBNET_PKEYS_BLOCK];
 
 	if (!adapter_of(port) || !table_of(port, table))
 		return false;

@@ -86,9 +86,7 @@ static void cell_set(struct sm *sm, struct sm_smp *smp, int error, const uint8_t
 		if (sm->mc.stage == SM_MC_REMOVE)
 			sm->mc.bad_block[cell->block] = true;
 	} else {
-		for (unsigned int i = 0; i < SM_MLIDS_BLOCK; i++)
-			cell->have[i] =
-				(uint16_t)(smp->data[2 * i] << 8 | smp->data[2 * i + 1]);
+		wire_get16s(smp->data, cell->have, SM_MLIDS_BLOCK);
 		cell->known = true;
 	}
 	mc_go(sm);
@@ -108,10 +106,7 @@ static void send_cell(struct sm *sm, struct sm_cell *cell, const uint16_t *words
 	smp->arg = cell;
 	/* Until the answer is here it may have the one or the other. */
 	cell->known = false;
-	for (unsigned int i = 0; i < SM_MLIDS_BLOCK; i++) {
-		smp->data[2 * i] = (uint8_t)(words[i] >> 8);
-		smp->data[2 * i + 1] = (uint8_t)words[i];
-	}
+	wire_put16s(smp->data, words, SM_MLIDS_BLOCK);
 	sm->counters.mft_blocks++;
 	sm_smp_queue(smp);
 }
@@ -121,8 +116,8 @@ static void cell_read(struct sm *sm, struct sm_smp *smp, int error, const uint8_
 	struct sm_cell *cell = smp->arg;
 
 	/* What is not told will be emptied. */
-	for (unsigned int i = 0; !error && i < SM_MLIDS_BLOCK; i++)
-		cell->have[i] = (uint16_t)(data[2 * i] << 8 | data[2 * i + 1]);
+	if (!error)
+		wire_get16s(data, cell->have, SM_MLIDS_BLOCK);
 	cell->known = !error;
 	mc_go(sm);
 }

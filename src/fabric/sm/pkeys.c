@@ -11,7 +11,6 @@
 
 #include "base/log.h"
 
-#define PKEYS_BLOCK   32u
 #define DEFAULT_BASE  0x7fffu
 #define LOOKED_A_STEP 100u
 
@@ -116,16 +115,13 @@ static void set(struct sm *sm, struct sm_smp *smp, int error, const uint8_t *dat
 static bool send_block(struct sm *sm, struct subnet_port *port, const struct table *t,
 		       unsigned int block)
 {
-	const uint16_t *keys = t->keys + block * PKEYS_BLOCK;
+	const uint16_t *keys = t->keys + block * SUBNET_PKEYS_BLOCK;
 	struct sm_smp *smp =
 		sm_sweep_ask(sm, port, MAD_METHOD_SET, SMP_PKEY_TABLE, block, set);
 
 	if (!smp)
 		return false;
-	for (unsigned int i = 0; i < PKEYS_BLOCK; i++) {
-		smp->data[2 * i] = (uint8_t)(keys[i] >> 8);
-		smp->data[2 * i + 1] = (uint8_t)keys[i];
-	}
+	wire_put16s(smp->data, keys, SUBNET_PKEYS_BLOCK);
 	sm_smp_queue(smp);
 	return true;
 }
@@ -137,9 +133,10 @@ static bool set_port(struct sm *sm, struct subnet_port *port)
 
 	wanted(sm, port, &t);
 	arrange(port, &t, &as);
-	for (unsigned int b = 0; b < SUBNET_PKEYS_MAX / PKEYS_BLOCK; b++)
-		if (memcmp(as.keys + b * PKEYS_BLOCK, port->pkeys + b * PKEYS_BLOCK,
-			   PKEYS_BLOCK * sizeof(as.keys[0])) != 0)
+	for (unsigned int b = 0; b < SUBNET_PKEYS_MAX / SUBNET_PKEYS_BLOCK; b++)
+		if (memcmp(as.keys + b * SUBNET_PKEYS_BLOCK,
+			   port->pkeys + b * SUBNET_PKEYS_BLOCK,
+			   SUBNET_PKEYS_BLOCK * sizeof(as.keys[0])) != 0)
 			sent |= send_block(sm, port, &as, b);
 	/* The sweep may end before the answer is here; the next one reads what came of it. */
 	if (sent) {

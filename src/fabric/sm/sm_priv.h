@@ -28,6 +28,7 @@
 
 #include "fabric/sm/sm.h"
 #include "fabric/sm/subnet.h"
+#include "wire/bytes.h"
 
 #define SM_WIRE_MAX    256u /* requests on the wire: a slot number is a byte of the TID */
 #define SM_LID_MAX     0xbfffu

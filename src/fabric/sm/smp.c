@@ -99,12 +99,6 @@ static int put_path(const struct sm_smp *smp, uint8_t *path)
 	return hops;
 }
 
-static void put_be16(uint8_t *out, uint16_t value)
-{
-	out[0] = (uint8_t)(value >> 8);
-	out[1] = (uint8_t)value;
-}
-
 static void transmit(struct sm *sm, struct sm_smp *smp)
 {
 	uint8_t mad[MAD_BYTES] = { 0 };
@@ -131,8 +125,8 @@ static void transmit(struct sm *sm, struct sm_smp *smp)
 	};
 
 	mad_header_put(mad, &h);
-	put_be16(mad + SMP_DR_SLID, IB_LID_PERMISSIVE);
-	put_be16(mad + SMP_DR_DLID, IB_LID_PERMISSIVE);
+	wire_put16(mad + SMP_DR_SLID, IB_LID_PERMISSIVE);
+	wire_put16(mad + SMP_DR_DLID, IB_LID_PERMISSIVE);
 	memcpy(mad + SMP_DATA, smp->data, SMP_DATA_BYTES);
 	smp->tries++;
 	sm->counters.smps_sent++;

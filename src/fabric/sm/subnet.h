@@ -13,7 +13,8 @@
 #include "base/list.h"
 #include "wire/smp.h"
 
-#define SUBNET_PKEYS_MAX 128u
+#define SUBNET_PKEYS_MAX   128u
+#define SUBNET_PKEYS_BLOCK 32u /* of an SMP, and of a record */
 
 struct subnet_node;
 
