@@ -44,13 +44,20 @@ static bool table_of(const struct subnet_port *port, uint16_t table[SUBNET_PKEYS
 	return true;
 }
 
+/* It is known to be there. */
+static bool has_table(const struct subnet_port *port,
+		      const uint16_t table[SUBNET_PKEYS_BLOCK])
+{
+	return sm_port_of(port)->pkeys_known &&
+	       memcmp(table, port->pkeys, SUBNET_PKEYS_BLOCK * sizeof(table[0])) == 0;
+}
+
 bool sm_is_enforced(const struct sm *sm, const struct subnet_port *port)
 {
 	uint16_t table[SUBNET_PKEYS_BLOCK];
 
-	return sm->config.partitions && adapter_of(port) &&
-	       sm_port_of(port)->pkeys_known && table_of(port, table) &&
-	       memcmp(table, port->pkeys, sizeof(table)) == 0;
+	return sm->config.partitions && adapter_of(port) && table_of(port, table) &&
+	       has_table(port, table);
 }
 
 static void set(struct sm *sm, struct sm_smp *smp, int error, const uint8_t *data)
@@ -81,12 +88,8 @@ static bool set_port(struct sm *sm, struct subnet_port *port)
 {
 	uint16_t table[SUBNET_PKEYS_BLOCK];
 
-	if (!adapter_of(port) || !table_of(port, table))
-		return false;
-	if (sm_port_of(port)->pkeys_known &&
-	    memcmp(table, port->pkeys, sizeof(table)) == 0)
-		return false;
-	return send_table(sm, port, table);
+	return adapter_of(port) && table_of(port, table) && !has_table(port, table) &&
+	       send_table(sm, port, table);
 }
 
 static enum sm_step next(struct sm *sm)
