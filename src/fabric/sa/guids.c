@@ -24,7 +24,8 @@
 #define GUID_GROUP (1ull << 56)
 
 struct alias {
-	struct list link; /* in server.aliases */
+	struct hash_node by_guid;
+	struct list link; /* in server.alias_list */
 	uint64_t guid, port_guid;
 	uint8_t block;
 };
@@ -61,10 +62,15 @@ static void put_guids(uint8_t *bytes, const uint64_t *guids)
 
 /* -- what was given to whom ---------------------------------------------------------- */
 
+static uint32_t guid_hash(uint64_t guid)
+{
+	return hash_bytes(0, &guid, sizeof(guid));
+}
+
 static struct alias *alias_find(const struct sa_server *s, uint64_t guid)
 {
-	list_for_each(l, &s->aliases) {
-		struct alias *a = container_of(l, struct alias, link);
+	hash_for_each_match(node, &s->aliases, guid_hash(guid)) {
+		struct alias *a = container_of(node, struct alias, by_guid);
 
 		if (a->guid == guid)
 			return a;
@@ -74,8 +80,8 @@ static struct alias *alias_find(const struct sa_server *s, uint64_t guid)
 
 static void alias_destroy(struct sa_server *s, struct alias *a)
 {
+	hash_remove(&s->aliases, &a->by_guid);
 	list_remove(&a->link);
-	s->alias_count--;
 	free(a);
 }
 
@@ -85,14 +91,14 @@ static int alias_keep(struct sa_server *s, const struct sa_guid_change *c, uint6
 
 	if (alias_find(s, guid))
 		return 0;
-	if (s->alias_count >= SA_ALIASES_MAX)
+	if (s->aliases.count >= SA_ALIASES_MAX)
 		return -ENOSPC;
 	a = calloc(1, sizeof(*a));
 	if (!a)
 		return -ENOMEM;
 	*a = (struct alias){ .guid = guid, .port_guid = c->port_guid, .block = c->block };
-	list_append(&s->aliases, &a->link);
-	s->alias_count++;
+	list_append(&s->alias_list, &a->link);
+	hash_insert(&s->aliases, &a->by_guid, guid_hash(guid));
 	return 0;
 }
 
@@ -107,7 +113,7 @@ static int remember(struct sa_server *s, const struct sa_guid_change *c,
 {
 	int r = 0;
 
-	list_for_each_safe(l, &s->aliases) {
+	list_for_each_safe(l, &s->alias_list) {
 		struct alias *a = container_of(l, struct alias, link);
 
 		if (a->port_guid == c->port_guid && a->block == c->block)
@@ -121,7 +127,7 @@ static int remember(struct sa_server *s, const struct sa_guid_change *c,
 
 void sa_aliases_forget_port(struct sa_server *s, uint64_t port_guid)
 {
-	list_for_each_safe(l, &s->aliases) {
+	list_for_each_safe(l, &s->alias_list) {
 		struct alias *a = container_of(l, struct alias, link);
 
 		if (a->port_guid == port_guid)
@@ -131,7 +137,7 @@ void sa_aliases_forget_port(struct sa_server *s, uint64_t port_guid)
 
 void sa_aliases_forget(struct sa_server *s)
 {
-	list_for_each_safe(l, &s->aliases)
+	list_for_each_safe(l, &s->alias_list)
 		alias_destroy(s, container_of(l, struct alias, link));
 }
 
@@ -233,13 +239,14 @@ static struct sa_guid_change *first_of(const struct sa_server *s, uint64_t port_
 /* One port's may not be all that there is room for. */
 static bool may_begin(const struct sa_server *s, uint64_t port_guid)
 {
-	unsigned int of_port = 0;
+	unsigned int all = 0, of_port = 0;
 
-	list_for_each(l, &s->guid_changes)
+	list_for_each(l, &s->guid_changes) {
+		all++;
 		of_port += container_of(l, struct sa_guid_change, link)->port_guid ==
 			   port_guid;
-	return s->guid_change_count < SA_GUID_CHANGES_MAX &&
-	       of_port < SA_GUID_CHANGES_A_PORT;
+	}
+	return all < SA_GUID_CHANGES_MAX && of_port < SA_GUID_CHANGES_A_PORT;
 }
 
 void sa_guid_change_destroy(struct sa_guid_change *c)
@@ -250,7 +257,6 @@ void sa_guid_change_destroy(struct sa_guid_change *c)
 	if (!c)
 		return;
 	s = c->req->server;
-	s->guid_change_count--;
 	list_remove(&c->link);
 	timer_disarm(&c->timer);
 	sm_question_drop(&c->question);
@@ -346,7 +352,6 @@ static int change(struct sa_request *req)
 	if (!first_of(s, c->port_guid))
 		timer_arm(&c->timer, 0);
 	list_append(&s->guid_changes, &c->link);
-	s->guid_change_count++;
 	req->guid_change = c;
 	return SA_WAITS;
 }

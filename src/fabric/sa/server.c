@@ -16,7 +16,8 @@ static int tables_create(struct sa_server *s)
 {
 	struct hash *tables[] = { &s->pending,      &s->groups,   &s->members,
 				  &s->member_ports, &s->services, &s->subscriptions,
-				  &s->reports,      &s->assigned, &s->shares };
+				  &s->reports,      &s->assigned, &s->shares,
+				  &s->aliases };
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		if (hash_init(tables[i]) < 0)
@@ -42,7 +43,7 @@ int sa_server_create(const struct sa_server_config *config, struct sa_server **r
 	list_init(&s->assigned_list);
 	list_init(&s->walks);
 	list_init(&s->guid_changes);
-	list_init(&s->aliases);
+	list_init(&s->alias_list);
 	sa_followers_init(s);
 	r = tables_create(s);
 	if (r == 0)
@@ -79,6 +80,7 @@ void sa_server_destroy(struct sa_server *s)
 	hash_fini(&s->reports);
 	hash_fini(&s->assigned);
 	hash_fini(&s->shares);
+	hash_fini(&s->aliases);
 	free(s);
 }
 

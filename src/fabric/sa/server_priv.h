@@ -467,8 +467,8 @@ struct sa_server {
 	struct list assigned_list;
 
 	struct list guid_changes; /* sa_guid_change.link */
-	struct list aliases;
-	uint32_t guid_change_count, alias_count;
+	struct hash aliases;      /* by GUID */
+	struct list alias_list;
 
 	struct hash services;
 	struct list service_list;
