@@ -32,7 +32,6 @@
 #define NET_LFT_BLOCK       64u
 #define NET_LFT_NONE        0xffu
 #define NET_MFT_BLOCK       32u
-#define NET_MFT_POSITIONS   16u
 #define NET_VL_ARB_BLOCKS   4u
 
 /* Why a packet went no further; one counter each (net_count_drop). */

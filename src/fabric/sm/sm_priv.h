@@ -40,7 +40,6 @@
 #define SM_LIDS_BLOCK  64u
 #define SM_SWITCH_NONE UINT32_MAX
 #define SM_PORTS_WORD  16u /* ports in a word of a multicast table */
-#define SM_POSITIONS   16u
 #define SM_REMOTES_MAX 8u
 
 struct sm_switch;
