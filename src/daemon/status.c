@@ -10,9 +10,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/memory_file.h"
 #include "daemon/site.h"
 
 static uint64_t load(const _Atomic uint64_t *counter)
@@ -394,34 +394,18 @@ char *status_json(struct site *s)
 	return text;
 }
 
-static int write_all(int fd, const char *text, size_t bytes)
-{
-	while (bytes) {
-		ssize_t n = write(fd, text, bytes);
-
-		if (n < 0)
-			return -errno;
-		text += n;
-		bytes -= (size_t)n;
-	}
-	return 0;
-}
-
 int status_file(struct site *s, int *ret_fd, uint64_t *ret_bytes)
 {
 	char *text = status_json(s);
-	int fd, r;
+	int fd;
 
 	if (!text)
 		return -ENOMEM;
-	fd = memfd_create("verbcast-status", MFD_CLOEXEC);
-	r = fd < 0 ? -errno : write_all(fd, text, strlen(text));
-	if (!r) {
+	fd = memory_file_create("verbcast-status", text, strlen(text), 0);
+	if (fd >= 0) {
 		*ret_fd = fd;
 		*ret_bytes = strlen(text);
-	} else if (fd >= 0) {
-		close(fd);
 	}
 	free(text);
-	return r;
+	return fd < 0 ? fd : 0;
 }

@@ -16,10 +16,10 @@
 #include <infiniband/umad.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/memory_file.h"
 #include "ports.h"
 #include "shim/export.h"
 
@@ -46,30 +46,6 @@ static int refuse(int r, int why)
 }
 
 /* -- out ---------------------------------------------------------------------------- */
-
-static int make_file(const uint8_t *bytes, size_t length)
-{
-	int fd = memfd_create("verbcast-mad", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	if (fd < 0)
-		return -errno;
-	while (length) {
-		ssize_t n = write(fd, bytes, length);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			goto failed;
-		bytes += n;
-		length -= (size_t)n;
-	}
-	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0)
-		return fd;
-failed:
-	length = (size_t)errno;
-	close(fd);
-	return -(int)length;
-}
 
 static void fill_to(struct uapi_umad_message *m, const struct ib_user_mad *mad)
 {
@@ -175,7 +151,7 @@ static int ask_to_send(struct port *port, struct uapi_umad_message *m,
 
 	if (m->length <= sizeof(m->mad))
 		return port_call(port, &call);
-	fd = make_file(bytes, m->length);
+	fd = memory_file_create("verbcast-mad", bytes, m->length, F_SEAL_SHRINK);
 	if (fd < 0)
 		return fd;
 	call.send_fds = &fd;
@@ -330,22 +306,6 @@ static void fill_header(struct ib_user_mad *mad, const struct uapi_umad_message 
 	from->pkey_index = m->pkey_index;
 }
 
-static int read_file(int fd, uint8_t *to, size_t length)
-{
-	size_t at = 0;
-
-	while (at < length) {
-		ssize_t n = pread(fd, to + at, length - at, (off_t)at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EPROTO;
-		at += (size_t)n;
-	}
-	return 0;
-}
-
 static void copy(struct ib_user_mad *mad, const struct uapi_umad_message *m)
 {
 	fill_header(mad, m);
@@ -401,8 +361,10 @@ static int receive_rest(struct port *port, struct ib_user_mad *mad, int *length)
 	port->has_head = false;
 	if (r < 0)
 		return r;
-	r = read_file(fd, (uint8_t *)mad->data, m->length);
+	r = memory_file_read(fd, mad->data, m->length);
 	close(fd);
+	if (r == -ENODATA)
+		r = -EPROTO;
 	return r < 0 ? r : (int)m->agent;
 }
 

@@ -6,9 +6,8 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
+#include "base/memory_file.h"
 #include "uapi/server/server_priv.h"
 
 #define WORDS_MAX 64
@@ -53,28 +52,6 @@ static int admin(struct uapi_client *client, const void *request, void *reply,
 	return UAPI_ANSWERS_LATER;
 }
 
-static int text_file(const char *text, size_t bytes)
-{
-	int fd = memfd_create("verbcast-answer", MFD_CLOEXEC), r = 0;
-
-	if (fd < 0)
-		return -errno;
-	while (bytes && !r) {
-		ssize_t n = write(fd, text, bytes);
-
-		if (n < 0)
-			r = errno == EINTR ? 0 : -errno;
-		else {
-			text += n;
-			bytes -= (size_t)n;
-		}
-	}
-	if (!r)
-		return fd;
-	close(fd);
-	return r;
-}
-
 uid_t uapi_admin_uid(const struct uapi_admin_call *call)
 {
 	return container_of(call, struct connection, admin)->uid;
@@ -87,7 +64,7 @@ void uapi_admin_answer(struct uapi_admin_call *call, int exit_status, const char
 		.bytes = strlen(text),
 	};
 	struct uapi_fds fds = { .out_count = 1, .close_out = 1 };
-	int fd = text_file(text, reply.bytes);
+	int fd = memory_file_create("verbcast-answer", text, reply.bytes, 0);
 
 	call->pending = false;
 	fds.out[0] = fd;

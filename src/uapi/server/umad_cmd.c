@@ -8,8 +8,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/memory_file.h"
 #include "uapi/server/server_priv.h"
 #include "uapi/server/umad_priv.h"
 
@@ -160,22 +160,6 @@ static bool is_memory_file(int fd)
 	return seals >= 0 && seals & F_SEAL_SHRINK;
 }
 
-static int read_file(int fd, uint8_t *to, size_t length)
-{
-	size_t at = 0;
-
-	while (at < length) {
-		ssize_t n = pread(fd, to + at, length - at, (off_t)at);
-
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return -EINVAL;
-		at += (size_t)n;
-	}
-	return 0;
-}
-
 static int send_long(struct umad_port *port, const struct uapi_umad_message *m,
 		     const struct uapi_fds *fds)
 {
@@ -189,7 +173,9 @@ static int send_long(struct umad_port *port, const struct uapi_umad_message *m,
 	bytes = malloc(m->length);
 	if (!bytes)
 		return -ENOMEM;
-	r = read_file(fds->in[0], bytes, m->length);
+	r = memory_file_read(fds->in[0], bytes, m->length);
+	if (r == -ENODATA)
+		r = -EINVAL;
 	if (!r)
 		r = umad_port_send(port, m, bytes);
 	free(bytes);

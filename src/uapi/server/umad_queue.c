@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/memory_file.h"
 #include "uapi/server/server_priv.h"
 #include "uapi/server/umad_priv.h"
 
@@ -26,6 +26,7 @@
 #define QUEUED_BYTES_MAX (32u << 20)
 #define FILES_MAX        16u
 #define TAKEN_MAX        16u /* packets of the program in one call */
+#define FILE_SEALS       (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
 
 struct queued_message {
 	struct list link;
@@ -33,35 +34,6 @@ struct queued_message {
 	struct uapi_umad_message message;
 	uint8_t bytes[]; /* message.length */
 };
-
-static int write_all(int fd, const uint8_t *bytes, size_t length)
-{
-	while (length) {
-		ssize_t n = write(fd, bytes, length);
-
-		if (n < 0)
-			return -errno;
-		bytes += n;
-		length -= (size_t)n;
-	}
-	return 0;
-}
-
-static int make_file(const uint8_t *bytes, size_t length)
-{
-	int fd = memfd_create("verbcast-mad", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int r;
-
-	if (fd < 0)
-		return -errno;
-	r = write_all(fd, bytes, length);
-	if (!r && fcntl(fd, F_ADD_SEALS,
-			F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
-		r = -errno;
-	if (r < 0)
-		close(fd);
-	return r < 0 ? r : fd;
-}
 
 /* Has the program read all that was sent? */
 static bool is_drained(int fd)
@@ -101,7 +73,9 @@ static int make_next_file(struct umad_queue *q, const uint8_t *bytes, size_t len
 {
 	if (is_drained(q->fd))
 		q->files = 0;
-	return q->files < FILES_MAX ? make_file(bytes, length) : -ENOBUFS;
+	if (q->files >= FILES_MAX)
+		return -ENOBUFS;
+	return memory_file_create("verbcast-mad", bytes, length, FILE_SEALS);
 }
 
 /* 0; -EAGAIN: no room now for the rest, of which *begun tells; else it cannot be sent. */
