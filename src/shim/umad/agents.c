@@ -13,13 +13,6 @@
 #define VENDOR_CLASS_FIRST 0x30
 #define VENDOR_CLASS_LAST  0x4f
 
-/* `why` in errno, `r` as the return value. */
-static int refuse(int r, int why)
-{
-	errno = why;
-	return r;
-}
-
 static uint32_t qpn_of(unsigned int mgmt_class)
 {
 	return mgmt_class != UMAD_CLASS_SUBN_LID_ROUTED &&

@@ -34,12 +34,6 @@ VC_EXPORT int umad_done(void)
 	return 0;
 }
 
-static int refuse(int r)
-{
-	errno = -r;
-	return r;
-}
-
 static void copy_text(char *to, size_t size, const char *from)
 {
 	size_t length = strnlen(from, size - 1);
@@ -92,16 +86,14 @@ VC_EXPORT int umad_get_port(const char *ca_name, int portnum, umad_port_t *port)
 	struct uapi_connection *c;
 	int r;
 
-	r = site_connect(&c);
-	if (r < 0)
-		return refuse(r);
-	r = site_find(c, ca_name, portnum, &found);
-	if (!r)
-		r = fill_port(port, &found);
-	uapi_connection_close(c);
+	r = site_connect_and_find(&c, ca_name, portnum, &found);
 	if (r == -EINVAL)
 		r = -EIO;
-	return r < 0 ? refuse(r) : 0;
+	if (r < 0)
+		return refuse(r, -r);
+	r = fill_port(port, &found);
+	uapi_connection_close(c);
+	return r < 0 ? refuse(r, -r) : 0;
 }
 
 /*
@@ -115,17 +107,15 @@ VC_EXPORT int umad_get_issm_path(const char *ca_name, int portnum, char path[], 
 	struct uapi_connection *c;
 	int r;
 
-	r = site_connect(&c);
+	r = site_connect_and_find(&c, ca_name, portnum, &found);
 	if (r < 0)
-		return refuse(r);
-	r = site_find(c, ca_name, portnum, &found);
-	if (!r)
-		r = site_issm(c, &found, &file);
+		return refuse(r, -r);
+	r = site_issm(c, &found, &file);
 	uapi_connection_close(c);
 	if (!r && (int)strlen(file.path) >= max)
 		r = -ENAMETOOLONG;
 	if (r < 0)
-		return refuse(r);
+		return refuse(r, -r);
 	memcpy(path, file.path, strlen(file.path) + 1);
 	return 0;
 }
@@ -177,14 +167,12 @@ VC_EXPORT int umad_get_ca(const char *ca_name, umad_ca_t *ca)
 	struct uapi_connection *c;
 	int r;
 
-	r = site_connect(&c);
+	r = site_connect_and_find(&c, ca_name, 0, &found);
 	if (r < 0)
-		return refuse(r);
-	r = site_find(c, ca_name, 0, &found);
-	if (!r)
-		r = fill_ca(c, ca, &found);
+		return refuse(r, -r);
+	r = fill_ca(c, ca, &found);
 	uapi_connection_close(c);
-	return r < 0 ? refuse(r) : 0;
+	return r < 0 ? refuse(r, -r) : 0;
 }
 
 /* By port number; an adapter has no port 0. */
@@ -200,7 +188,7 @@ VC_EXPORT int umad_get_ca_portguids(const char *ca_name, __be64 *portguids, int 
 	if (!portguids)
 		r = 0;
 	else if (max < n)
-		r = refuse(-ENOMEM);
+		r = refuse(-ENOMEM, ENOMEM);
 	else
 		for (r = 0; r < n; r++)
 			portguids[r] = r ? ca.ports[r]->port_guid : 0;

@@ -39,12 +39,6 @@ struct packet {
 	struct uapi_umad_message message;
 };
 
-static int refuse(int r, int why)
-{
-	errno = why;
-	return r;
-}
-
 /* -- out ---------------------------------------------------------------------------- */
 
 static void fill_to(struct uapi_umad_message *m, const struct ib_user_mad *mad)

@@ -48,14 +48,12 @@ static int find(const char *ca_name, int portnum, struct pair *pair)
 	struct uapi_connection *c;
 	int r;
 
-	r = site_connect(&c);
+	r = site_connect_and_find(&c, ca_name, portnum, &found);
 	if (r < 0)
 		return r;
-	r = site_find(c, ca_name, portnum, &found);
-	if (!r)
-		fill(pair, &found);
+	fill(pair, &found);
 	uapi_connection_close(c);
-	return r;
+	return 0;
 }
 
 /* Every device has subnet management, whether it is insisted on or not. */
@@ -65,9 +63,7 @@ VC_EXPORT int get_pair(const char *ca_name, uint8_t portnum, struct pair *pair,
 	int r = pair ? find(ca_name, portnum, pair) : -EINVAL;
 
 	(void)enforce_smi;
-	if (r < 0)
-		errno = -r;
-	return r;
+	return r < 0 ? refuse(r, -r) : r;
 }
 
 /* How many were filled; no device: 0. A device that goes meanwhile is left out. */

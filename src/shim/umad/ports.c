@@ -22,12 +22,6 @@ pthread_mutex_t ports_receive_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct list ports = LIST_INIT(ports); /* guarded by ports_lock */
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
-static int refuse(int r, int why)
-{
-	errno = why;
-	return r;
-}
-
 /* -- forks -------------------------------------------------------------------------- */
 
 static void fork_prepare(void)
@@ -195,12 +189,10 @@ VC_EXPORT int umad_open_port(const char *ca_name, int portnum)
 	struct uapi_connection *c;
 	int fd, r;
 
-	r = site_connect(&c);
+	r = site_connect_and_find(&c, ca_name, portnum, &which);
 	if (r < 0)
 		return refuse(r, -r);
-	r = site_find(c, ca_name, portnum, &which);
-	if (!r)
-		r = ask_for_socket(c, &which, &fd);
+	r = ask_for_socket(c, &which, &fd);
 	if (!r)
 		r = publish(c, fd);
 	if (r < 0) {

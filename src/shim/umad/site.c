@@ -119,3 +119,21 @@ int site_find(struct uapi_connection *c, const char *device, int port_num,
 	}
 	return best >= 0 ? 0 : error;
 }
+
+int site_connect_and_find(struct uapi_connection **ret, const char *device, int port_num,
+			  struct uapi_umad_port *ret_port)
+{
+	struct uapi_connection *c;
+	int r;
+
+	r = site_connect(&c);
+	if (r < 0)
+		return r;
+	r = site_find(c, device, port_num, ret_port);
+	if (r < 0) {
+		uapi_connection_close(c);
+		return r;
+	}
+	*ret = c;
+	return 0;
+}

@@ -10,6 +10,8 @@
 #ifndef SHIM_UMAD_SITE_H
 #define SHIM_UMAD_SITE_H
 
+#include <errno.h>
+
 #include "uapi/client/client.h"
 
 /* 0 or a negative errno; -ENODEV: there is no verbcastd to talk to. */
@@ -27,5 +29,15 @@ int site_issm(struct uapi_connection *c, const struct uapi_umad_port *port,
  * (spec/userland 4.2). -ENODEV: no such device; -EINVAL: no such port of it. */
 int site_find(struct uapi_connection *c, const char *device, int port_num,
 	      struct uapi_umad_port *ret);
+/* Connects, and finds. */
+int site_connect_and_find(struct uapi_connection **ret, const char *device, int port_num,
+			  struct uapi_umad_port *ret_port);
+
+/* How calls fail: `why` in errno, `r` as the return value. */
+static inline int refuse(int r, int why)
+{
+	errno = why;
+	return r;
+}
 
 #endif
