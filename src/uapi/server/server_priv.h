@@ -103,11 +103,11 @@ int site_hello(struct connection *c, const void *body, size_t bytes,
 void site_goodbye(struct connection *c);
 
 extern const struct uapi_command admin_commands[];
+void admin_goodbye(struct connection *c);
 
 /* netns_cmd.c */
 extern const struct uapi_command netns_commands[];
 void netns_close(struct uapi_netns_store *store);
-void admin_goodbye(struct connection *c);
 
 int uapi_lease_add(struct uapi_server *s, int pidfd, bool is_private);
 void uapi_server_presence(struct uapi_server *s, bool ended_private);

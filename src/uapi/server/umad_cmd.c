@@ -93,19 +93,34 @@ static int umad_query(struct uapi_client *c, const void *request, void *reply,
 	return 0;
 }
 
+/* The device that a request is about, if it has that port. */
+static int find_port(const struct uapi_client *c, const struct uapi_umad_open *req,
+		     struct ib_device **ret)
+{
+	struct ib_device *device = ib_node_find_device(c->node, req->id);
+
+	if (!device || !carries_mads(device))
+		return -ENODEV;
+	if (!rdma_is_port_valid(device, req->port_num))
+		return -EINVAL;
+	*ret = device;
+	return 0;
+}
+
 /* Spec/userland 4.1: a file that is opened by whoever manages the subnet. */
 static int umad_issm(struct uapi_client *c, const void *request, void *reply,
 		     struct uapi_fds *fds)
 {
 	const struct uapi_server_config *config = &c->server->config;
-	const struct uapi_umad_open *req = request;
-	struct ib_device *device = ib_node_find_device(c->node, req->id);
 	struct uapi_umad_issm *rep = reply;
+	struct ib_device *device;
+	int r;
 
-	if (!device || !carries_mads(device) || !config->ops->issm_path)
+	if (!config->ops->issm_path)
 		return -ENODEV;
-	if (!rdma_is_port_valid(device, req->port_num))
-		return -EINVAL;
+	r = find_port(c, request, &device);
+	if (r < 0)
+		return r;
 	return config->ops->issm_path(config->arg, device, rep->path, sizeof(rep->path));
 }
 
@@ -115,15 +130,14 @@ static int umad_open(struct uapi_client *c, const void *request, void *reply,
 		     struct uapi_fds *fds)
 {
 	const struct uapi_umad_open *req = request;
-	struct ib_device *device = ib_node_find_device(c->node, req->id);
+	struct ib_device *device;
 	int r;
 
 	if (c->umad)
 		return -EBUSY;
-	if (!device || !carries_mads(device))
-		return -ENODEV;
-	if (!rdma_is_port_valid(device, req->port_num))
-		return -EINVAL;
+	r = find_port(c, req, &device);
+	if (r < 0)
+		return r;
 	r = umad_port_create(c, device, req->port_num, &fds->out[0]);
 	if (r < 0)
 		return r;

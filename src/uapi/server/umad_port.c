@@ -192,17 +192,20 @@ int umad_port_unregister(struct umad_port *port, uint32_t agent)
 
 /* -- what goes out ------------------------------------------------------------------ */
 
+static bool is_same_request(const struct umad_send *a, const struct umad_send *b)
+{
+	return a->agent == b->agent && a->tid == b->tid &&
+	       a->mgmt_class == b->mgmt_class && a->to.lid == b->to.lid &&
+	       memcmp(a->to.gid, b->to.gid, sizeof(a->to.gid)) == 0;
+}
+
 /* Spec/userland 4.2: a second request with the transaction of one that is under way. */
-static bool is_duplicate(const struct umad_port *port, const struct umad_send *new)
+static bool is_duplicate(const struct umad_port *port, const struct umad_send *send)
 {
 	list_for_each(l, &port->sends) {
 		const struct umad_send *old = container_of(l, struct umad_send, link);
 
-		if (old->is_request && old->agent == new->agent && old->tid == new->tid &&
-		    old->mgmt_class == new->mgmt_class &&
-		    old->to.lid ==
-			    new->to.lid &&memcmp(old->to.gid, new->to.gid,
-						 sizeof(new->to.gid)) == 0)
+		if (old->is_request && is_same_request(old, send))
 			return true;
 	}
 	return false;

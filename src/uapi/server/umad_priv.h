@@ -12,7 +12,7 @@
 #include "loop/loop.h"
 #include "uapi/server/command_priv.h"
 
-#define UMAD_TOGETHER 16u
+#define UMAD_TOGETHER 16u /* packets in one call, either way */
 
 /* Also how it looks on the socket. */
 struct umad_packet {

@@ -25,7 +25,6 @@
 #define QUEUED_MAX       4096u
 #define QUEUED_BYTES_MAX (32u << 20)
 #define FILES_MAX        16u
-#define TAKEN_MAX        16u /* packets of the program in one call */
 #define FILE_SEALS       (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
 
 struct queued_message {
@@ -43,13 +42,33 @@ static bool is_drained(int fd)
 	return ioctl(fd, SIOCOUTQ, &unread) == 0 && unread == 0;
 }
 
+static void packet_make(struct umad_packet *p, const struct uapi_umad_message *m)
+{
+	p->header = (struct uapi_header){ .length = sizeof(*p), .op = UAPI_EVENT_UMAD };
+	p->message = *m;
+}
+
+/* What sendmmsg and recvmmsg want to know of packets that lie one behind the other. */
+struct packet_vector {
+	struct iovec iov[UMAD_TOGETHER];
+	struct mmsghdr msgs[UMAD_TOGETHER];
+};
+
+static void vector_make(struct packet_vector *v, struct umad_packet *packets,
+			unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++) {
+		v->iov[i] = (struct iovec){ &packets[i], sizeof(packets[i]) };
+		v->msgs[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &v->iov[i],
+							    .msg_iovlen = 1 } };
+	}
+}
+
 static int send_head(struct umad_queue *q, const struct uapi_umad_message *m)
 {
-	struct umad_packet p = {
-		.header = { .length = sizeof(p), .op = UAPI_EVENT_UMAD },
-		.message = *m,
-	};
+	struct umad_packet p;
 
+	packet_make(&p, m);
 	return uapi_message_send(q->fd, &p, sizeof(p), NULL);
 }
 
@@ -146,17 +165,13 @@ static void lost(int r)
 /* How many have gone, or a negative errno; -EAGAIN: none. */
 static int send_together(struct umad_queue *q)
 {
-	struct iovec iov[UMAD_TOGETHER];
-	struct mmsghdr msgs[UMAD_TOGETHER];
+	struct packet_vector v;
 	int n;
 
-	for (unsigned int i = 0; i < q->together_count; i++) {
-		iov[i] = (struct iovec){ &q->together[i], sizeof(q->together[i]) };
-		msgs[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &iov[i],
-							 .msg_iovlen = 1 } };
-	}
+	vector_make(&v, q->together, q->together_count);
 	do
-		n = sendmmsg(q->fd, msgs, q->together_count, MSG_DONTWAIT | MSG_NOSIGNAL);
+		n = sendmmsg(q->fd, v.msgs, q->together_count,
+			     MSG_DONTWAIT | MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : n;
 }
@@ -182,11 +197,7 @@ static void flush_late(void *arg)
 
 static void put_together(struct umad_queue *q, const struct uapi_umad_message *m)
 {
-	struct umad_packet *p = &q->together[q->together_count++];
-
-	*p = (struct umad_packet){
-		.header = { .length = sizeof(*p), .op = UAPI_EVENT_UMAD }, .message = *m
-	};
+	packet_make(&q->together[q->together_count++], m);
 	if (q->together_count == UMAD_TOGETHER)
 		umad_queue_flush(q);
 	else
@@ -232,25 +243,20 @@ static void drain(struct umad_queue *q)
 /* 0: no more; a negative errno: it has not kept the frame, or it is gone. */
 static int take_some(struct umad_queue *q)
 {
-	static struct umad_packet packets[TAKEN_MAX]; /* on the loop's one thread */
-	struct iovec iov[TAKEN_MAX];
-	struct mmsghdr msgs[TAKEN_MAX];
+	static struct umad_packet packets[UMAD_TOGETHER]; /* on the loop's one thread */
+	struct packet_vector v;
 	int n;
 
-	for (unsigned int i = 0; i < TAKEN_MAX; i++) {
-		iov[i] = (struct iovec){ &packets[i], sizeof(packets[i]) };
-		msgs[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &iov[i],
-							 .msg_iovlen = 1 } };
-	}
-	n = recvmmsg(q->fd, msgs, TAKEN_MAX, MSG_DONTWAIT, NULL);
+	vector_make(&v, packets, UMAD_TOGETHER);
+	n = recvmmsg(q->fd, v.msgs, UMAD_TOGETHER, MSG_DONTWAIT, NULL);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	for (int i = 0; i < n; i++) {
 		const struct umad_packet *p = &packets[i];
 
-		if (msgs[i].msg_len != sizeof(*p) || p->header.length != sizeof(*p) ||
+		if (v.msgs[i].msg_len != sizeof(*p) || p->header.length != sizeof(*p) ||
 		    p->header.op != UAPI_UMAD_SEND ||
-		    msgs[i].msg_hdr.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+		    v.msgs[i].msg_hdr.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
 			return -EPROTO;
 		q->sent(q->arg, &p->message);
 	}
@@ -263,7 +269,7 @@ static void take(struct umad_queue *q, unsigned int turns)
 
 	do
 		n = take_some(q);
-	while (n == (int)TAKEN_MAX && --turns);
+	while (n == (int)UMAD_TOGETHER && --turns);
 	if (n >= 0)
 		return;
 	loop_io_modify(q->io, 0);
@@ -274,7 +280,7 @@ static void take(struct umad_queue *q, unsigned int turns)
 void umad_queue_take(struct umad_queue *q)
 {
 	if (!q->broken)
-		take(q, QUEUED_MAX / TAKEN_MAX);
+		take(q, QUEUED_MAX / UMAD_TOGETHER);
 }
 
 static void ready(void *arg, unsigned int events)
