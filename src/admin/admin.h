@@ -96,6 +96,10 @@ enum admin_fault_kind {
 	ADMIN_FAULT_COMPLETION,
 };
 
+/* Of --by. */
+#define ADMIN_FAULT_MS_MAX     60000u
+#define ADMIN_FAULT_PLACES_MAX 1000u
+
 enum admin_fault_match {
 	ADMIN_FAULT_MATCH_QP = 1u << 0,
 	ADMIN_FAULT_MATCH_OPCODE = 1u << 1,
@@ -166,7 +170,6 @@ const struct admin_verb *admin_find_verb(const char *noun, const char *verb);
 /* Names of numbers, as they are parsed and shown. */
 const char *admin_rate_name(unsigned int rate); /* Gb/s; "?" */
 const char *admin_join_state_name(unsigned int bit);
-const char *admin_attribute_name(uint16_t attribute);     /* null: it has none */
 const char *admin_fault_name(enum admin_fault_kind kind); /* the option */
 const char *admin_opcode_name(unsigned int opcode);       /* null: it has none */
 

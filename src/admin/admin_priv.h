@@ -33,6 +33,16 @@ int admin_operands_unload(struct admin_request *r, int count, char **words, char
 int admin_operands_rule(struct admin_request *r, int count, char **words, char *error);
 int admin_operands_rule_id(struct admin_request *r, int count, char **words, char *error);
 
+/* What numbers are called, but for 0; null behind the last. */
+struct admin_name {
+	unsigned int value;
+	const char *name;
+};
+/* Null: it has none. */
+const char *admin_name_of(const struct admin_name *names, unsigned int value);
+/* 0: none is called so. */
+unsigned int admin_value_of(const struct admin_name *names, const char *name);
+
 /* A sentence; always -EINVAL. */
 int admin_wrong(char *error, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -3,50 +3,37 @@
 
 #include "admin/admin_priv.h"
 
-#define LATE_MS_MAX 60000u
-#define PLACES_MAX  1000u
-#define NTH_MAX     UINT64_MAX
-#define QPN_MAX     0xffffffu
-#define PSN_MAX     0xffffffu
+#define NTH_MAX UINT64_MAX
+#define QPN_MAX 0xffffffu
+#define PSN_MAX 0xffffffu
 
-static const struct {
-	const char *name;
-	enum admin_fault_kind kind;
-} kinds[] = {
-	{ "drop", ADMIN_FAULT_DROP },
-	{ "dup", ADMIN_FAULT_DUP },
-	{ "delay", ADMIN_FAULT_DELAY },
-	{ "reorder", ADMIN_FAULT_REORDER },
-	{ "corrupt", ADMIN_FAULT_CORRUPT },
-	{ "delay-completion", ADMIN_FAULT_COMPLETION },
+static const struct admin_name kinds[] = {
+	{ ADMIN_FAULT_DROP, "drop" },
+	{ ADMIN_FAULT_DUP, "dup" },
+	{ ADMIN_FAULT_DELAY, "delay" },
+	{ ADMIN_FAULT_REORDER, "reorder" },
+	{ ADMIN_FAULT_CORRUPT, "corrupt" },
+	{ ADMIN_FAULT_COMPLETION, "delay-completion" },
+	{ 0, NULL },
 };
 
 /* Of the base transport header. */
-static const struct {
-	const char *name;
-	unsigned int opcode;
-} opcodes[] = {
-	{ "ud-send-only", 0x64 },
-	{ "ud-send-only-imm", 0x65 },
+static const struct admin_name opcodes[] = {
+	{ 0x64, "ud-send-only" },
+	{ 0x65, "ud-send-only-imm" },
+	{ 0, NULL },
 };
-
-#define KINDS   (sizeof(kinds) / sizeof(kinds[0]))
-#define OPCODES (sizeof(opcodes) / sizeof(opcodes[0]))
 
 const char *admin_fault_name(enum admin_fault_kind kind)
 {
-	for (size_t i = 0; i < KINDS; i++)
-		if (kinds[i].kind == kind)
-			return kinds[i].name;
-	return "?";
+	const char *name = admin_name_of(kinds, kind);
+
+	return name ? name : "?";
 }
 
 const char *admin_opcode_name(unsigned int opcode)
 {
-	for (size_t i = 0; i < OPCODES; i++)
-		if (opcodes[i].opcode == opcode)
-			return opcodes[i].name;
-	return NULL;
+	return admin_name_of(opcodes, opcode);
 }
 
 /* "7", or "7-12", each up to `max`. */
@@ -124,7 +111,7 @@ static int set_by(const char *value, char *error)
 {
 	uint64_t by;
 
-	if (admin_option("by", value, LATE_MS_MAX, &by, error) < 0)
+	if (admin_option("by", value, ADMIN_FAULT_MS_MAX, &by, error) < 0)
 		return -EINVAL;
 	admin_parsed.fault.by = (unsigned int)by;
 	return by ? 0 : admin_wrong(error, "--by: 0 is nothing");
@@ -159,14 +146,9 @@ static int match_qp(const char *value, char *error)
 
 static int match_opcode(const char *value, char *error)
 {
-	uint64_t opcode;
+	uint64_t opcode = admin_value_of(opcodes, value);
 
-	for (size_t i = 0; i < OPCODES; i++)
-		if (!strcmp(opcodes[i].name, value)) {
-			admin_parsed.fault.opcode = opcodes[i].opcode;
-			return 0;
-		}
-	if (admin_number(value, UINT8_MAX, &opcode) < 0)
+	if (!opcode && admin_number(value, UINT8_MAX, &opcode) < 0)
 		return admin_wrong(error,
 				   "--match: '%.80s' is no opcode, such as ud-send-only, "
 				   "ud-send-only-imm or 0x64",
@@ -275,9 +257,9 @@ static int check_by(struct admin_fault *f, char *error)
 			return admin_wrong(error, "--%s: by how much? --by MS", name);
 		return 0;
 	case ADMIN_FAULT_REORDER:
-		if (f->by > PLACES_MAX)
+		if (f->by > ADMIN_FAULT_PLACES_MAX)
 			return admin_wrong(error, "--by: not by more than %u places",
-					   PLACES_MAX);
+					   ADMIN_FAULT_PLACES_MAX);
 		f->by = f->by ? f->by : 1;
 		return 0;
 	default:

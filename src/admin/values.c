@@ -5,13 +5,8 @@
 
 #include "admin/admin_priv.h"
 
-struct name {
-	unsigned int value;
-	const char *name;
-};
-
 /* enum ibv_rate, in Gb/s. */
-static const struct name rates[] = {
+static const struct admin_name rates[] = {
 	{ 2, "2.5" },  { 3, "10" },   { 4, "30" },   { 5, "5" },    { 6, "20" },
 	{ 7, "40" },   { 8, "60" },   { 9, "80" },   { 10, "120" }, { 11, "14" },
 	{ 12, "56" },  { 13, "112" }, { 14, "168" }, { 15, "25" },  { 16, "100" },
@@ -19,7 +14,7 @@ static const struct name rates[] = {
 	{ 22, "600" }, { 0, NULL },
 };
 
-static const struct name join_states[] = {
+static const struct admin_name join_states[] = {
 	{ SA_JOIN_FULL, "full" },
 	{ SA_JOIN_NON, "non" },
 	{ SA_JOIN_SEND_ONLY_NON, "send-only" },
@@ -27,7 +22,7 @@ static const struct name join_states[] = {
 	{ 0, NULL },
 };
 
-static const struct name attributes[] = {
+static const struct admin_name attributes[] = {
 	{ 0x0001, "ClassPortInfo" },
 	{ SA_NODE_RECORD, "NodeRecord" },
 	{ SA_PORT_INFO_RECORD, "PortInfoRecord" },
@@ -40,7 +35,7 @@ static const struct name attributes[] = {
 	{ 0, NULL },
 };
 
-static const char *name_of(const struct name *names, unsigned int value)
+const char *admin_name_of(const struct admin_name *names, unsigned int value)
 {
 	for (; names->name; names++)
 		if (names->value == value)
@@ -48,7 +43,7 @@ static const char *name_of(const struct name *names, unsigned int value)
 	return NULL;
 }
 
-static unsigned int value_of(const struct name *names, const char *name)
+unsigned int admin_value_of(const struct admin_name *names, const char *name)
 {
 	for (; names->name; names++)
 		if (!strcmp(names->name, name))
@@ -58,32 +53,27 @@ static unsigned int value_of(const struct name *names, const char *name)
 
 const char *admin_rate_name(unsigned int rate)
 {
-	const char *name = name_of(rates, rate);
+	const char *name = admin_name_of(rates, rate);
 
 	return name ? name : "?";
 }
 
 const char *admin_join_state_name(unsigned int bit)
 {
-	const char *name = name_of(join_states, bit);
+	const char *name = admin_name_of(join_states, bit);
 
 	return name ? name : "?";
 }
 
-const char *admin_attribute_name(uint16_t attribute)
-{
-	return name_of(attributes, attribute);
-}
-
 int admin_rate_parse(const char *text, uint8_t *ret)
 {
-	*ret = (uint8_t)value_of(rates, text);
+	*ret = (uint8_t)admin_value_of(rates, text);
 	return *ret ? 0 : -EINVAL;
 }
 
 int admin_join_state_parse(const char *text, uint8_t *ret)
 {
-	*ret = (uint8_t)value_of(join_states, text);
+	*ret = (uint8_t)admin_value_of(join_states, text);
 	return *ret ? 0 : -EINVAL;
 }
 
@@ -91,7 +81,7 @@ int admin_attribute_parse(const char *text, uint16_t *ret)
 {
 	uint64_t number;
 
-	*ret = (uint16_t)value_of(attributes, text);
+	*ret = (uint16_t)admin_value_of(attributes, text);
 	if (*ret)
 		return 0;
 	if (admin_number(text, UINT16_MAX, &number) < 0 || !number)

@@ -25,6 +25,9 @@ static_assert((int)ADMIN_FAULT_MATCH_QP == SHM_FAULT_MATCH_QP &&
 		      (int)ADMIN_FAULT_MATCH_OPCODE == SHM_FAULT_MATCH_OPCODE &&
 		      (int)ADMIN_FAULT_MATCH_PSN == SHM_FAULT_MATCH_PSN,
 	      "what is matched");
+static_assert(ADMIN_FAULT_MS_MAX == SHM_FAULT_MS_MAX &&
+		      ADMIN_FAULT_PLACES_MAX == SHM_FAULT_PLACES_MAX,
+	      "how late");
 
 /* -- add ------------------------------------------------------------------------------ */
 
