@@ -128,9 +128,9 @@ static void add_up(struct fault_numbers *to, const struct shm_fault_counters *c,
 {
 	if (atomic_load_explicit(&c->rule, memory_order_acquire) != id)
 		return;
-	to->matched += atomic_load_explicit(&c->matched, memory_order_relaxed);
-	to->applied += atomic_load_explicit(&c->applied, memory_order_relaxed);
-	to->skipped += atomic_load_explicit(&c->skipped, memory_order_relaxed);
+	to->matched += shm_count(&c->matched);
+	to->applied += shm_count(&c->applied);
+	to->skipped += shm_count(&c->skipped);
 }
 
 void fault_rules_process_ended(struct fault_rules *f, const struct shm_counters *counters)

@@ -8,11 +8,6 @@
 
 #include "shm/counters.h"
 
-static uint64_t load(const _Atomic uint64_t *counter)
-{
-	return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
 /* -- members ------------------------------------------------------------------------ */
 
 uint32_t history_group_hash(const struct history_group_key *key)
@@ -68,7 +63,7 @@ void history_member_left(struct history *h, const struct slot_view *p,
 	snprintf(m->program, sizeof(m->program), "%s", p->program);
 	m->pid = p->pid;
 	m->qpn = qpn;
-	m->delivered = load(&p->counters->delivered[counters]);
+	m->delivered = shm_count(&p->counters->delivered[counters]);
 	for (int i = 0; i < DROP_MEMBER_REASONS; i++)
 		m->drops[i] = atomic_load_explicit(&c->drops[i], memory_order_relaxed);
 	list_append(&h->member_list, &m->link);
@@ -118,10 +113,19 @@ static struct history_qp *next_qp(struct history_process *e)
 	return &e->qps[e->qp_count++];
 }
 
+void history_qp_read(struct history_qp *to, const struct shm_qp_counters *c)
+{
+	to->sent = shm_count(&c->sent);
+	to->sent_bytes = shm_count(&c->sent_bytes);
+	to->received = shm_count(&c->received);
+	to->received_bytes = shm_count(&c->received_bytes);
+	for (int i = 0; i < DROP_REASONS; i++)
+		to->drops[i] = shm_count(&c->drops[i]);
+}
+
 void history_qp_left(struct history *h, const struct slot_view *p,
 		     struct ib_device *device, uint32_t qpn, uint32_t counters)
 {
-	const struct shm_qp_counters *c;
 	struct history_process *e;
 	struct history_qp *q;
 
@@ -130,16 +134,10 @@ void history_qp_left(struct history *h, const struct slot_view *p,
 	e = get_running(h, p);
 	if (!e)
 		return;
-	c = &p->counters->qps[counters];
 	q = next_qp(e);
 	q->qpn = qpn;
 	snprintf(q->device, sizeof(q->device), "%s", ib_device_name(device));
-	q->sent = load(&c->sent);
-	q->sent_bytes = load(&c->sent_bytes);
-	q->received = load(&c->received);
-	q->received_bytes = load(&c->received_bytes);
-	for (int i = 0; i < DROP_REASONS; i++)
-		q->drops[i] = load(&c->drops[i]);
+	history_qp_read(q, &p->counters->qps[counters]);
 }
 
 static void forget_oldest_process(struct history *h)
@@ -160,7 +158,7 @@ void history_process_ended(struct history *h, const struct slot_view *p)
 	if (!e)
 		return;
 	for (int i = 0; i < DROP_REASONS; i++)
-		e->drops[i] = load(&p->counters->drops[i]);
+		e->drops[i] = shm_count(&p->counters->drops[i]);
 	list_remove(&e->link);
 	list_append(&h->ended, &e->link);
 	if (++h->ended_count > HISTORY_PROCESSES)

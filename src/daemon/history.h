@@ -72,6 +72,8 @@ void history_member_left(struct history *h, const struct slot_view *p,
 			 uint32_t counters);
 void history_qp_left(struct history *h, const struct slot_view *p,
 		     struct ib_device *device, uint32_t qpn, uint32_t counters);
+/* The numbers of one that lives. */
+void history_qp_read(struct history_qp *to, const struct shm_qp_counters *c);
 void history_process_ended(struct history *h, const struct slot_view *p);
 
 uint32_t history_group_hash(const struct history_group_key *key);

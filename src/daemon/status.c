@@ -15,11 +15,6 @@
 #include "base/memory_file.h"
 #include "daemon/site.h"
 
-static uint64_t load(const _Atomic uint64_t *counter)
-{
-	return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
 static cJSON *add_array(cJSON *to, const char *key)
 {
 	return cJSON_AddArrayToObject(to, key);
@@ -144,16 +139,6 @@ struct processes {
 	cJSON *qps[SHM_SLOTS_MAX]; /* the array of a live process */
 };
 
-static void read_qp(struct history_qp *to, const struct shm_qp_counters *c)
-{
-	to->sent = load(&c->sent);
-	to->sent_bytes = load(&c->sent_bytes);
-	to->received = load(&c->received);
-	to->received_bytes = load(&c->received_bytes);
-	for (int i = 0; i < DROP_REASONS; i++)
-		to->drops[i] = load(&c->drops[i]);
-}
-
 static void append_qp(cJSON *qps, const struct history_qp *q, const char *device)
 {
 	cJSON *o = append_object(qps);
@@ -177,7 +162,7 @@ static void add_live_qp(void *arg, const struct hca_qp_view *view)
 	    !slots_view(all->site->slots, view->slot, &p))
 		return;
 	if (view->counters < SHM_QP_COUNTERS)
-		read_qp(&q, &p.counters->qps[view->counters]);
+		history_qp_read(&q, &p.counters->qps[view->counters]);
 	append_qp(all->qps[view->slot], &q, ib_device_name(all->device));
 }
 
@@ -216,7 +201,7 @@ static void add_processes(cJSON *root, const struct site *s)
 		if (!slots_view(s->slots, slot, &p))
 			continue;
 		for (int i = 0; i < DROP_REASONS; i++)
-			drops[i] = load(&p.counters->drops[i]);
+			drops[i] = shm_count(&p.counters->drops[i]);
 		all.qps[slot] =
 			append_process(processes, slot, p.pid, p.program, p.node, drops);
 	}
@@ -312,7 +297,7 @@ static void add_live_member(void *arg, const struct hca_group_view *group,
 		const struct shm_member_counters *c =
 			&p.counters->members[member->counters];
 
-		delivered = load(&p.counters->delivered[member->counters]);
+		delivered = shm_count(&p.counters->delivered[member->counters]);
 		for (int i = 0; i < DROP_MEMBER_REASONS; i++)
 			drops[i] =
 				atomic_load_explicit(&c->drops[i], memory_order_relaxed);

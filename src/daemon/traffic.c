@@ -9,11 +9,6 @@ struct reading {
 	struct traffic_sum sum;
 };
 
-static uint64_t load(const _Atomic uint64_t *counter)
-{
-	return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
 static void add(struct traffic_sum *sum, const struct shm_counters *counters,
 		uint32_t index)
 {
@@ -22,10 +17,10 @@ static void add(struct traffic_sum *sum, const struct shm_counters *counters,
 	if (index >= SHM_QP_COUNTERS)
 		return;
 	c = &counters->qps[index];
-	sum->sent += load(&c->sent);
-	sum->sent_bytes += load(&c->sent_bytes);
-	sum->received += load(&c->received);
-	sum->received_bytes += load(&c->received_bytes);
+	sum->sent += shm_count(&c->sent);
+	sum->sent_bytes += shm_count(&c->sent_bytes);
+	sum->received += shm_count(&c->received);
+	sum->received_bytes += shm_count(&c->received_bytes);
 }
 
 void traffic_qp_left(struct traffic *t, const struct shm_counters *counters,

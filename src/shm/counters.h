@@ -58,6 +58,12 @@ struct shm_counters {
 };
 static_assert(offsetof(struct shm_counters, qps) == 4096, "shm layout");
 
+/* What its process has written there: to be shown, never to be relied on. */
+static inline uint64_t shm_count(const _Atomic uint64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
 int shm_counters_create(uint32_t slot, int *ret_fd);
 int shm_counters_map(int fd, int writable, struct shm_counters **ret);
 void shm_counters_unmap(struct shm_counters *c);
