@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <cjson/cJSON.h>
 #include <string.h>
 
 #include "daemon/admin_priv.h"
+#include "daemon/json.h"
 
 static const char *state_name(unsigned int state)
 {
@@ -129,13 +129,13 @@ static void add_mads(cJSON *o, const struct node *node)
 		return;
 	ib_mad_counters(node->mad, &c);
 	mads = cJSON_AddObjectToObject(o, "mads");
-	cJSON_AddNumberToObject(mads, "sent", (double)c.sent);
-	cJSON_AddNumberToObject(mads, "received", (double)c.received);
-	cJSON_AddNumberToObject(mads, "retries", (double)c.retries);
-	cJSON_AddNumberToObject(mads, "timeouts", (double)c.timeouts);
-	cJSON_AddNumberToObject(mads, "unmatched", (double)c.unmatched);
-	cJSON_AddNumberToObject(mads, "malformed", (double)c.malformed);
-	cJSON_AddNumberToObject(mads, "no_owner", (double)c.no_owner);
+	json_add_count(mads, "sent", c.sent);
+	json_add_count(mads, "received", c.received);
+	json_add_count(mads, "retries", c.retries);
+	json_add_count(mads, "timeouts", c.timeouts);
+	json_add_count(mads, "unmatched", c.unmatched);
+	json_add_count(mads, "malformed", c.malformed);
+	json_add_count(mads, "no_owner", c.no_owner);
 }
 
 static void add_node(cJSON *nodes, const struct site *s, struct fabric *net,
@@ -173,11 +173,11 @@ static cJSON *manager(const struct manager_view *m)
 	sm_counters(m->sm, &c);
 	cJSON_AddBoolToObject(o, "up", sm_is_up(m->sm));
 	cJSON_AddBoolToObject(o, "in_step", is_in_step(m));
-	cJSON_AddNumberToObject(o, "sweeps", (double)c.sweeps);
-	cJSON_AddNumberToObject(o, "last_sweep_ns", (double)c.last_sweep_ns);
-	cJSON_AddNumberToObject(o, "smps_sent", (double)c.smps_sent);
-	cJSON_AddNumberToObject(o, "smp_timeouts", (double)c.smp_timeouts);
-	cJSON_AddNumberToObject(o, "traps", (double)c.traps);
+	json_add_count(o, "sweeps", c.sweeps);
+	json_add_count(o, "last_sweep_ns", c.last_sweep_ns);
+	json_add_count(o, "smps_sent", c.smps_sent);
+	json_add_count(o, "smp_timeouts", c.smp_timeouts);
+	json_add_count(o, "traps", c.traps);
 	return o;
 }
 
@@ -207,10 +207,10 @@ static void add_sa(cJSON *root, const struct site *s)
 		return;
 	sa_server_counters(sa, &c);
 	o = cJSON_AddObjectToObject(root, "sa");
-	cJSON_AddNumberToObject(o, "requests", (double)c.requests);
-	cJSON_AddNumberToObject(o, "answers", (double)c.answers);
-	cJSON_AddNumberToObject(o, "refused", (double)c.refused);
-	cJSON_AddNumberToObject(o, "dropped", (double)c.dropped_fault);
+	json_add_count(o, "requests", c.requests);
+	json_add_count(o, "answers", c.answers);
+	json_add_count(o, "refused", c.refused);
+	json_add_count(o, "dropped", c.dropped_fault);
 }
 
 /* What became of management datagrams on their way. */
@@ -220,16 +220,16 @@ static void add_ways(cJSON *root, struct fabric *net)
 	struct fabric_counters c;
 
 	fabric_counters(net, &c);
-	cJSON_AddNumberToObject(o, "sent", (double)c.sent);
-	cJSON_AddNumberToObject(o, "delivered", (double)c.delivered);
-	cJSON_AddNumberToObject(o, "smp_answered", (double)c.smp_answered);
-	cJSON_AddNumberToObject(o, "lost", (double)c.lost);
-	cJSON_AddNumberToObject(o, "no_route", (double)c.no_route);
-	cJSON_AddNumberToObject(o, "port_down", (double)c.port_down);
-	cJSON_AddNumberToObject(o, "bad_hops", (double)c.bad_hops);
-	cJSON_AddNumberToObject(o, "bad_pkey", (double)c.bad_pkey);
-	cJSON_AddNumberToObject(o, "malformed", (double)c.malformed);
-	cJSON_AddNumberToObject(o, "nobody", (double)c.nobody);
+	json_add_count(o, "sent", c.sent);
+	json_add_count(o, "delivered", c.delivered);
+	json_add_count(o, "smp_answered", c.smp_answered);
+	json_add_count(o, "lost", c.lost);
+	json_add_count(o, "no_route", c.no_route);
+	json_add_count(o, "port_down", c.port_down);
+	json_add_count(o, "bad_hops", c.bad_hops);
+	json_add_count(o, "bad_pkey", c.bad_pkey);
+	json_add_count(o, "malformed", c.malformed);
+	json_add_count(o, "nobody", c.nobody);
 }
 
 struct cJSON *admin_show_json(const struct site *s)

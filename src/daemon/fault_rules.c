@@ -4,14 +4,12 @@
  */
 #include "daemon/fault_rules.h"
 
-#include <cjson/cJSON.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
 #include "daemon/admin_priv.h"
+#include "daemon/json.h"
 #include "daemon/site.h"
 
 void fault_rules_init(struct fault_rules *f)
@@ -156,23 +154,14 @@ struct fault_numbers fault_rules_numbers(const struct site *s,
 
 /* -- JSON ------------------------------------------------------------------------------ */
 
-/* Longer than what a double keeps. */
-static void add_u64(cJSON *o, const char *key, uint64_t value)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, value);
-	cJSON_AddItemToObject(o, key, cJSON_CreateRaw(text));
-}
-
 static void add_when(cJSON *o, const struct shm_fault *f)
 {
 	if (f->rate) {
 		cJSON_AddNumberToObject(o, "percent", f->rate / 10000.0);
 		return;
 	}
-	add_u64(o, "first", f->first);
-	add_u64(o, "last", f->last);
+	json_add_count(o, "first", f->first);
+	json_add_count(o, "last", f->last);
 }
 
 static void add_match(cJSON *o, const struct shm_fault *f)
@@ -206,10 +195,10 @@ static cJSON *rule_json(const struct site *s, const struct fault_rule *rule)
 	cJSON_AddStringToObject(o, "direction",
 				f->direction == SHM_FAULT_SEND ? "send" : "receive");
 	add_match(o, f);
-	add_u64(o, "seed", f->seed);
-	add_u64(o, "matched", n.matched);
-	add_u64(o, "applied", n.applied);
-	add_u64(o, "skipped", n.skipped);
+	json_add_count(o, "seed", f->seed);
+	json_add_count(o, "matched", n.matched);
+	json_add_count(o, "applied", n.applied);
+	json_add_count(o, "skipped", n.skipped);
 	return o;
 }
 

@@ -6,13 +6,13 @@
 #include "daemon/status.h"
 
 #include <arpa/inet.h>
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/memory_file.h"
+#include "daemon/json.h"
 #include "daemon/site.h"
 
 static cJSON *add_array(cJSON *to, const char *key)
@@ -47,7 +47,7 @@ static void add_drops(cJSON *to, const uint64_t *drops, int count)
 
 	for (int i = 0; i < count; i++)
 		if (drops[i])
-			cJSON_AddNumberToObject(o, drop_reason_name(i), (double)drops[i]);
+			json_add_count(o, drop_reason_name(i), drops[i]);
 }
 
 /* -- nodes and devices -------------------------------------------------------------- */
@@ -145,10 +145,10 @@ static void append_qp(cJSON *qps, const struct history_qp *q, const char *device
 
 	cJSON_AddNumberToObject(o, "qpn", q->qpn);
 	cJSON_AddStringToObject(o, "device", device);
-	cJSON_AddNumberToObject(o, "sent", (double)q->sent);
-	cJSON_AddNumberToObject(o, "sent_bytes", (double)q->sent_bytes);
-	cJSON_AddNumberToObject(o, "received", (double)q->received);
-	cJSON_AddNumberToObject(o, "received_bytes", (double)q->received_bytes);
+	json_add_count(o, "sent", q->sent);
+	json_add_count(o, "sent_bytes", q->sent_bytes);
+	json_add_count(o, "received", q->received);
+	json_add_count(o, "received_bytes", q->received_bytes);
 	add_drops(o, q->drops, DROP_REASONS);
 }
 
@@ -241,7 +241,7 @@ static void append_member(cJSON *members, pid_t pid, const char *program, uint32
 	cJSON_AddStringToObject(o, "program", program);
 	cJSON_AddNumberToObject(o, "qpn", qpn);
 	cJSON_AddStringToObject(o, "state", state);
-	cJSON_AddNumberToObject(o, "delivered", (double)delivered);
+	json_add_count(o, "delivered", delivered);
 	add_drops(o, drops, DROP_MEMBER_REASONS);
 }
 
