@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * T7  `faults` odd, release fence, a rule, `faults` even or 0 with release | even with
+ * T8  `faults` odd, release fence, a rule, `faults` even or 0 with release | even with
  *     acquire, the rules, acquire fence, the same number
  */
 #include "shm/faults.h"
@@ -35,7 +35,7 @@ bool shm_faults_read(const struct shm_tables *t, struct shm_fault rules[SHM_FAUL
 		return false;
 	for (unsigned int i = 0; i < SHM_FAULTS_MAX; i++)
 		words_read(&t->faults[i], &rules[i]);
-	atomic_thread_fence(memory_order_acquire); /* T7 */
+	atomic_thread_fence(memory_order_acquire); /* T8 */
 	*ret_generation = generation;
 	return atomic_load_explicit(&t->h.faults, memory_order_relaxed) == generation;
 }
@@ -60,7 +60,7 @@ void shm_fault_write(struct shm_tables *t, uint32_t place, const struct shm_faul
 		next = 2;
 	t->h.faults_last = next;
 	atomic_store_explicit(&t->h.faults, next - 1, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release); /* T7 */
+	atomic_thread_fence(memory_order_release); /* T8 */
 	words_write(&t->faults[place], fault);
 	atomic_store_explicit(&t->h.faults, any(t) ? next : 0, memory_order_release);
 }
