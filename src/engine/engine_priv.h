@@ -283,8 +283,7 @@ struct flow_address {
 };
 
 struct run {
-	struct member *member; /* null: there is no run */
-	_Atomic uint64_t *delivered;
+	_Atomic uint64_t *delivered; /* the member's; null: there is no run */
 	struct engine_qp *qp;
 	struct heard *heard;
 	struct run_words words; /* route: that of the last one */

@@ -20,7 +20,7 @@
 #define RUN_SHAPE_MASK (~0xffffull) /* all but the length */
 
 /* `d` was the first, and taken by the group's only member. */
-static inline void run_begin(struct engine *e, struct sender *s, struct member *m,
+static inline void run_begin(struct engine *e, struct sender *s, const struct member *m,
 			     struct heard *h, const struct rx_datagram *d,
 			     const struct run_words *words)
 {
@@ -28,7 +28,6 @@ static inline void run_begin(struct engine *e, struct sender *s, struct member *
 
 	if (unlikely(shm_log_low(words->numbers) != MULTICAST_QPN))
 		return;
-	run->member = m;
 	run->delivered = &e->counters->delivered[m->counters];
 	run->qp = m->qp;
 	run->heard = h;
@@ -55,14 +54,14 @@ static inline void run_count(struct run *run)
 static inline void run_end(struct run *run)
 {
 	run_count(run);
-	run->member = NULL;
+	run->delivered = NULL;
 }
 
 /* Does all that it stands on still stand? */
 static inline bool run_holds(const struct engine *e, const struct sender *s,
 			     const struct run *run)
 {
-	return run->member && run->epoch == e->rx.epoch &&
+	return run->delivered && run->epoch == e->rx.epoch &&
 	       run->own_pkey == qp_pkey(run->qp) &&
 	       atomic_load_explicit(s->flow_src_valid, memory_order_relaxed) ==
 		       s->flow_src_serial;
