@@ -148,7 +148,6 @@ static void ask_all(unsigned int count, uint8_t method)
 	unsigned int sent = 0, answered = 0;
 
 	asked += count;
-
 	while (answered < count) {
 		while (sent < count && sent - answered < options.window)
 			send_member(sent++, method);

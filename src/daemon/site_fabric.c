@@ -175,7 +175,6 @@ static int create_managers(struct site_fabric *f)
 		config.partition_count = f->partitions->count;
 	}
 	r = managers_create(&config, &f->managers);
-
 	if (r < 0)
 		return r;
 	fabric_port_info(fabric_switch_port(f->net, 0), &info);

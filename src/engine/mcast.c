@@ -369,7 +369,6 @@ static void drop_qp_in_bucket(struct engine_qp *qp, struct list *bucket)
 void attachments_drop_qp(struct engine_qp *qp)
 {
 	struct rx *rx = &qp->engine->rx;
-
 	uint32_t entry = next_attached(qp->engine, 0);
 
 	for (; qp->attached && entry != SHM_NONE;

@@ -43,7 +43,6 @@ struct net;
 /* For rdma_create_id; null: no such node. */
 struct net *kapi_node_net(unsigned int node) KAPI(node_net);
 struct ib_device;
-/* Devices of two nodes may have one name. */
 /*
  * Take one of the site's own devices away, as if it were unplugged: clients hear of it from
  * "kapi-events" (kapi_device_unplug does not wait for them), members, queries and ids of
@@ -53,6 +52,7 @@ struct ib_device;
  * is a consumer's own, or the site is verbcastd's.
  */
 int kapi_device_unplug(struct ib_device *device) KAPI(device_unplug);
+/* Devices of two nodes may have one name. */
 unsigned int kapi_device_node(const struct ib_device *device) KAPI(device_node);
 
 /*
