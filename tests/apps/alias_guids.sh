@@ -3,22 +3,11 @@
 # port's GUIDInfo, in the GID tables of programs, and gone when they are given back.
 # ctest: TIMEOUT 200
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
+. "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
 need opensm ibv_devinfo smpquery
 export OSM_TMP_DIR=$site_work OSM_CACHE_DIR=$site_work
 bin=$VERBCAST_BUILD/tests/apps/bin
-
-serves()
-{
-	timeout 20 "$VERBCAST" run --node h2 -- saquery -g 2>/dev/null | grep -q MGID
-}
-
-# fabric ARGUMENT...: one, begun so.
-fabric()
-{
-	timeout 60 "$VERBCAST" fabric up --nodes 3 "$@" >"$site_work/up.out" 2>&1 ||
-		fail "fabric up: $(cat "$site_work/up.out")"
-}
 
 # gids: of h2, one a line.
 gids()
@@ -46,7 +35,7 @@ aliases()
 	local guid second lid
 
 	site_run='--node h2'
-	lid=$(status '.nodes[] | select(.name == "h2") | .devices[] | select(.name == "vib0") | .ports[0].lid')
+	lid=$(vib_port h2 .lid)
 	say 'one in place 1'
 	run "$bin/alias_guids" set 1
 	guid=$(cat "$site_work/run.out")
@@ -71,15 +60,15 @@ aliases()
 }
 
 say 'the embedded subnet manager'
-fabric
-wait_for 30 'it serves' serves
+ours fabric up --nodes 3
+wait_for 30 'it serves' sa_serves h2
 aliases
-timeout 20 "$VERBCAST" stop >/dev/null || fail 'the first fabric does not stop'
+ours stop
 
 say 'OpenSM'
-fabric --no-sm
+ours fabric up --nodes 3 --no-sm
 site_run='--node h1' start manager opensm -f "$site_work/opensm.log" -g 0
-wait_for 30 'OpenSM serves' serves
+wait_for 30 'OpenSM serves' sa_serves h2
 aliases
 killed manager TERM
 site_end

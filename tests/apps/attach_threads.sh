@@ -7,7 +7,7 @@ site_begin
 site_keep
 
 start threads "$VERBCAST_BUILD/tests/apps/bin/attach_threads" "$(site_daemon)"
-ended threads "$(limit 200 4000)"
+ended threads "$(pick 200 4000)"
 quiet threads
 say "$(cat "$site_work/threads.out")"
 [ "$(status '[.groups[] | .members[] | select(.state == "attached")] | length')" = 0 ] ||

@@ -16,7 +16,7 @@ daemon=$(site_daemon)
 descriptors=$(ls "/proc/$daemon/fd" | wc -l)
 
 start crowd $crowd "$processes"
-ended crowd "$(limit 90 1200)"
+ended crowd "$(pick 90 1200)"
 quiet crowd
 cat "$site_work/crowd.out"
 says crowd '^got [0-9]+$'

@@ -51,8 +51,7 @@ grep -q "process $(pid foreground)" "$site_work/twice.err" ||
 serves || fail 'the first one does not serve any more'
 
 say 'SIGTERM ends it in order'
-kill -TERM "$(pid foreground)"
-ended foreground 20
+terminated foreground
 quiet foreground
 nothing_left
 

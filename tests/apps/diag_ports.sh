@@ -4,41 +4,13 @@
 # widths are trained anew, perfquery counts what programs move, saquery shows every record.
 # ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
+. "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
 need opensm ibportstate ibping perfquery ibqueryerrors saquery smpquery mckey stdbuf \
 	ibccquery vendstat
 export OSM_TMP_DIR=$site_work OSM_CACHE_DIR=$site_work
 bin=$VERBCAST_BUILD/tests/apps/bin
 groups=1500
-
-ours()
-{
-	timeout 120 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null ||
-		fail "verbcast $* ends with $?: $(cat "$site_work/ours.err")"
-}
-
-fabric()
-{
-	timeout 20 "$VERBCAST" fabric show --json | jq -r "$1"
-}
-
-lid_of()
-{
-	fabric ".nodes[] | select(.name == \"$1\") | .lid"
-}
-
-# port STATE: h3's.
-port_is()
-{
-	[ "$(status '.nodes[] | select(.name == "h3") | .devices[] | select(.name == "vib0") |
-		.ports[0].state')" = "$1" ]
-}
-
-members()
-{
-	[ "$(timeout 20 "$VERBCAST" run --node h2 -- saquery --smkey 1 MCMR --mlid 0xc000 2>/dev/null |
-		grep -c '^MCMember Record')" = 3 ]
-}
 
 # ping yes|no: h3 answers.
 ping_ends()
@@ -64,8 +36,6 @@ field_is()
 
 a_disabled_port_carries_nothing()
 {
-	local switch=$(lid_of "$(fabric '.nodes[] | select(.type == "switch") | .name')")
-
 	site_run='--node h3' start server ibping -S
 	wait_for 20 'a ping is answered' ping_ends yes
 	for port in 1 2 3; do
@@ -74,12 +44,12 @@ a_disabled_port_carries_nothing()
 		says run '^LinkSpeedActive:\.+10.0 Gbps$'
 	done
 	run ibportstate "$switch" 3 disable
-	wait_for 20 'the port is down' port_is DOWN
+	wait_for 20 'the port is down' vib_port_is h3 DOWN
 	run ibportstate "$switch" 3 query
 	says run '^PhysLinkState:\.+Disabled$'
 	ping_ends no || fail 'a ping passes a disabled port'
 	run ibportstate "$switch" 3 enable
-	wait_for 30 'the port is active' port_is ACTIVE
+	wait_for 30 'the port is active' vib_port_is h3 ACTIVE
 	wait_for 20 'a ping is answered again' ping_ends yes
 	killed server
 
@@ -93,7 +63,7 @@ a_disabled_port_carries_nothing()
 	run ibportstate "$switch" 3 width 3
 	run ibportstate "$switch" 3 reset
 	wait_for 30 'the port is as before' field_is LinkSpeedActive '10.0 Gbps'
-	wait_for 30 'the port is active' port_is ACTIVE
+	wait_for 30 'the port is active' vib_port_is h3 ACTIVE
 	timeout 60 "$VERBCAST" run --node h2 -- ibqueryerrors >"$site_work/errors.out" 2>&1
 	says errors 'port 3: \[LinkDownedCounter == [0-9]+\]'
 	says errors '[23] ports have errors beyond threshold$'
@@ -103,13 +73,9 @@ counters_match()
 {
 	local h2=$(lid_of h2) h3=$(lid_of h3) count=200
 
-	wait_for 30 'all are in the broadcast group' members
+	wait_for 30 'all are in the broadcast group' broadcast_has h2 3
 	site_run='--node h3' start receiver stdbuf -oL mckey -b 198.18.0.3 -m 239.7.1.1 -p 0x2 -C $count
-	joined()
-	{
-		said receiver '^mckey: joined dgid: '
-	}
-	wait_for 30 'the receiver has joined' joined
+	wait_for 30 'the receiver has joined' mckey_joined receiver
 	run perfquery -R "$h2" 1
 	run perfquery -R "$h3" 1
 	site_run='--node h2' start sender stdbuf -oL mckey -b 198.18.0.2 -m 239.7.1.1 -p 0x2 -s -C $count
@@ -180,7 +146,7 @@ what_is_not_there()
 
 all()
 {
-	switch=$(lid_of "$(fabric '.nodes[] | select(.type == "switch") | .name')")
+	switch=$(lid_of "$(switch_name)")
 	site_run='--node h2'
 	say "$sm: a disabled port"
 	a_disabled_port_carries_nothing
@@ -207,7 +173,7 @@ ours stop
 sm=OpenSM
 ours fabric up --topology "$site_work/topology" --no-sm
 site_run='--node h1' start opensm opensm -f "$site_work/opensm.log" -g 0
-wait_for 60 'OpenSM serves' members
+wait_for 60 'OpenSM serves' broadcast_has h2 3
 all
 killed opensm TERM
 site_end

@@ -4,25 +4,15 @@
 # our subnet manager and under OpenSM.
 # ctest: TIMEOUT 300
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
+. "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
 need ibsysstat ibping ibtracert dump_mfts dump_lfts vendstat ibccquery opensm
 export OSM_TMP_DIR=$site_work OSM_CACHE_DIR=$site_work
 group=ff15:a01b::77
 
-ours()
-{
-	timeout 60 "$VERBCAST" "$@" >"$site_work/ours.out" 2>&1 ||
-		fail "verbcast $*: $(cat "$site_work/ours.out")"
-}
-
 lids()
 {
-	timeout 20 "$VERBCAST" fabric show --json | jq -r '.nodes[] | "\(.name) \(.lid)"'
-}
-
-lid_of()
-{
-	lids | sed -n "s/^$1 //p"
+	fabric_shows '.nodes[] | "\(.name) \(.lid)"'
 }
 
 # tool PROGRAM ARGUMENT...: on h1. It may complain of being replaced by another tool.
@@ -32,8 +22,8 @@ tool()
 		>"$site_work/run.out" 2>"$site_work/run.err" </dev/null
 }
 
-# refused PROGRAM ARGUMENT...: by an answer, not for want of one.
-refused()
+# tool_refused PROGRAM ARGUMENT...: by an answer, not for want of one.
+tool_refused()
 {
 	tool "$@" && fail "$* is not refused"
 	! grep -qi 'timed out' "$site_work/run.err" "$site_work/run.out" ||
@@ -63,9 +53,9 @@ tools()
 	far=$(lid_of h6)
 
 	say '  what nobody serves'
-	refused vendstat -N "$far"
-	refused vendstat -N "$(lid_of s2)"
-	refused ibccquery CongestionInfo "$far"
+	tool_refused vendstat -N "$far"
+	tool_refused vendstat -N "$(lid_of s2)"
+	tool_refused ibccquery CongestionInfo "$far"
 	tool ibsysstat "$far" ping && fail 'ibsysstat has no partner'
 	tool ibping -c 1 "$far"
 	says run ' 100% packet loss'

@@ -3,31 +3,10 @@
 # fabric says of itself.
 # ctest: TIMEOUT 240
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
+. "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
 need ibstat sminfo smpquery saquery ibnetdiscover iblinkinfo ibhosts ibswitches ibroute \
 	ibtracert perfquery ibping
-
-ours()
-{
-	timeout 120 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null ||
-		fail "verbcast $* ends with $?: $(cat "$site_work/ours.err")"
-}
-
-# fabric FILTER: of fabric show --json.
-fabric()
-{
-	timeout 20 "$VERBCAST" fabric show --json | jq -r "$1"
-}
-
-lid_of()
-{
-	fabric ".nodes[] | select(.name == \"$1\") | .lid"
-}
-
-guid_of()
-{
-	fabric ".nodes[] | select(.name == \"$1\") | .guid"
-}
 
 lines()
 {
@@ -37,7 +16,7 @@ lines()
 say 'a fabric of four nodes'
 ours fabric up --nodes 4
 site_run='--node h2'
-switch=$(fabric '.nodes[] | select(.type == "switch") | .name')
+switch=$(switch_name)
 
 say 'ibstat'
 run ibstat

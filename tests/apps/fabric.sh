@@ -3,48 +3,9 @@
 # it, and that it lives through pulled cables and a killed subnet manager.
 # ctest: TIMEOUT 240
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
+. "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
 need ibv_devinfo
-
-# ours ARGUMENT...: a command of verbcast's that must succeed; its output in ours.out.
-ours()
-{
-	timeout 120 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null ||
-		fail "verbcast $* ends with $?: $(cat "$site_work/ours.err")"
-	quiet ours
-}
-
-# refused STATUS PATTERN ARGUMENT...
-refused()
-{
-	local want=$1 pattern=$2 got
-
-	shift 2
-	timeout 120 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null
-	got=$?
-	[ $got = "$want" ] || fail "verbcast $* ends with $got, not $want"
-	[ ! -s "$site_work/ours.out" ] || fail "verbcast $*: an error on standard output"
-	[ -z "$pattern" ] || grep -qE -- "$pattern" "$site_work/ours.err" ||
-		fail "verbcast $*: does not say: $pattern"
-}
-
-# fabric FILTER: of fabric show --json.
-fabric()
-{
-	timeout 20 "$VERBCAST" fabric show --json | jq -r "$1"
-}
-
-# port_state NODE: of its vib0, as the status has it.
-port_state()
-{
-	status '.nodes[] | select(.name == $node) | .devices[] | select(.name == "vib0") |
-		.ports[0].state' --arg node "$1"
-}
-
-is()
-{
-	[ "$(port_state "$1")" = "$2" ]
-}
 
 # devinfo NODE: what ibv_devinfo says there of vib0's port.
 devinfo()
@@ -60,11 +21,11 @@ says ours '^site default is up: nodes h1, h2, h3, h4$'
 [ "$(status '[.nodes[1:][].devices[].name] | unique | join(" ")')" = vib0 ] ||
 	fail 'the other nodes have vib0 alone'
 for node in h1 h2 h3 h4; do
-	is $node ACTIVE || fail "$node is $(port_state $node)"
+	vib_port_is $node ACTIVE || fail "$node is $(vib_port $node .state)"
 done
-[ "$(fabric '.sm.state')" = master ] || fail "the subnet manager is $(fabric .sm.state)"
-[ "$(fabric '[.nodes[] | .lid | select(. > 0)] | unique | length')" = 5 ] || fail 'the LIDs'
-[ "$(fabric '[.nodes[] | select(.type == "switch")] | length')" = 1 ] || fail 'the switches'
+[ "$(fabric_shows '.sm.state')" = master ] || fail "the subnet manager is $(fabric_shows .sm.state)"
+[ "$(fabric_shows '[.nodes[] | .lid | select(. > 0)] | unique | length')" = 5 ] || fail 'the LIDs'
+[ "$(fabric_shows '[.nodes[] | select(.type == "switch")] | length')" = 1 ] || fail 'the switches'
 ours fabric show
 says ours '^subnet manager master, behind .*, all is up$'
 says ours '^adapter h3 guid 0x[0-9a-f]{16} lid [0-9]+$'
@@ -74,17 +35,17 @@ say 'the same again is the same site, another is not'
 daemon=$(site_daemon)
 ours fabric up --nodes 4
 [ "$(site_daemon)" = "$daemon" ] || fail 'another daemon'
-refused 1 'runs already, with the fabric --nodes 4' fabric up --nodes 5
-refused 1 'runs already' fabric up --ring 4
+refused 'runs already, with the fabric --nodes 4' fabric up --nodes 5
+refused 'runs already' fabric up --ring 4
 
 say 'programs on the nodes'
 for node in h2 h4; do
-	lid=$(fabric ".nodes[] | select(.name == \"$node\") | .lid")
+	lid=$(lid_of $node)
 	devinfo $node
 	says run 'state:[[:space:]]+PORT_ACTIVE'
 	says run "port_lid:[[:space:]]+$lid\$"
 	says run 'link_layer:[[:space:]]+InfiniBand'
-	guid=$(fabric ".nodes[] | select(.name == \"$node\") | .guid" | sed 's/^0x//')
+	guid=$(guid_of $node | sed 's/^0x//')
 	run true
 	site_run="--node $node" run sh -c 'cat "$VERBCAST_SYSFS/sys/class/infiniband/vib0/node_guid"
 		cat "$VERBCAST_SYSFS/sys/class/infiniband/vib0/ports/1/state"
@@ -94,7 +55,7 @@ for node in h2 h4; do
 done
 site_run='--node local' run ibv_devices
 says run vroce0
-refused 125 "no node 'h9'; it has h1, h2, h3, h4" run --node h9 -- true
+fails 125 "no node 'h9'; it has h1, h2, h3, h4" run --node h9 -- true
 
 say 'a copy on each of several nodes'
 site_run='--nodes h2-h4,h1' run sh -c 'echo "I am $VERBCAST_NODE"; printf end'
@@ -102,45 +63,45 @@ for node in h1 h2 h3 h4; do
 	says run "^$node: I am $node\$"
 done
 [ "$(grep -c '^h[1-4]: end$' "$site_work/run.out")" = 4 ] || fail 'a line without an end'
-refused 7 '^h3: oh$' run --nodes h1-3 -- sh -c '[ $VERBCAST_NODE != h3 ] || { echo oh >&2; exit 7; }'
-refused 143 '' run --nodes h1,h2 -- sh -c '[ $VERBCAST_NODE != h2 ] || kill -TERM $$'
+fails 7 '^h3: oh$' run --nodes h1-3 -- sh -c '[ $VERBCAST_NODE != h3 ] || { echo oh >&2; exit 7; }'
+fails 143 '' run --nodes h1,h2 -- sh -c '[ $VERBCAST_NODE != h2 ] || kill -TERM $$'
 site_run='--nodes h1,h2' start copies sh -c 'echo $$; exec sleep 300'
 wait_for 20 'both copies run' eval '[ "$(grep -c "^h[12]: [0-9]*$" "$site_work/copies.out")" = 2 ]'
 killed copies KILL
 for copy in $(sed 's/.*: //' "$site_work/copies.out"); do
 	wait_for 20 "copy $copy ends with verbcast run" eval "! kill -0 $copy 2>/dev/null"
 done
-refused 125 "h9: .*no node 'h9'" run --nodes h1,h9 -- true
-refused 125 'no list of nodes' run --nodes h1,,h2 -- true
-refused 125 'exclude each other' run --nodes h1 --node h2 -- true
+fails 125 "h9: .*no node 'h9'" run --nodes h1,h9 -- true
+fails 125 'no list of nodes' run --nodes h1,,h2 -- true
+fails 125 'exclude each other' run --nodes h1 --node h2 -- true
 
 say 'a cable'
 ours fabric link down h3 1
-wait_for 10 'h3 is down' is h3 DOWN
-is h2 ACTIVE || fail 'h2 is down, too'
+wait_for 10 'h3 is down' vib_port_is h3 DOWN
+vib_port_is h2 ACTIVE || fail 'h2 is down, too'
 devinfo h3
 says run 'state:[[:space:]]+PORT_DOWN'
 ours fabric show
 says ours '^  port 1 +DOWN +to .* port 3, link down$'
 ours fabric link up h3 1
-wait_for 20 'h3 is up again' is h3 ACTIVE
-refused 1 "no node 'nobody', or" fabric link down nobody 1
-refused 1 "no link at port 99" fabric link down h1 99
+wait_for 20 'h3 is up again' vib_port_is h3 ACTIVE
+refused "no node 'nobody', or" fabric link down nobody 1
+refused "no link at port 99" fabric link down h1 99
 
 say 'power'
 ours fabric node power off h2
-wait_for 10 'h2 is down' is h2 DOWN
+wait_for 10 'h2 is down' vib_port_is h2 DOWN
 ours fabric node power on h2
-wait_for 20 'h2 is up again' is h2 ACTIVE
-refused 1 "no node 'nobody'" fabric node power off nobody
+wait_for 20 'h2 is up again' vib_port_is h2 ACTIVE
+refused "no node 'nobody'" fabric node power off nobody
 
 # cycled NODE: its power, and all is up again.
 cycled()
 {
 	ours fabric node power off "$1"
-	wait_for 10 'h2 or h4 is down' eval 'is h2 DOWN || is h4 DOWN'
+	wait_for 10 'h2 or h4 is down' eval 'vib_port_is h2 DOWN || vib_port_is h4 DOWN'
 	ours fabric node power on "$1"
-	wait_for 20 "all is up after $1" eval 'is h1 ACTIVE && is h2 ACTIVE && is h4 ACTIVE'
+	wait_for 20 "all is up after $1" eval 'vib_port_is h1 ACTIVE && vib_port_is h2 ACTIVE && vib_port_is h4 ACTIVE'
 }
 
 say 'the power of what the subnet manager stands on'
@@ -150,7 +111,7 @@ cycled s1
 cycled s1
 ours fabric sm stop
 ours fabric sm start h4
-wait_for 20 'h4 manages' eval '[ "$(fabric ".sms[1].state")" = master ]'
+wait_for 20 'h4 manages' eval '[ "$(fabric_shows ".sms[1].state")" = master ]'
 cycled h4
 cycled s1
 [ $SECONDS -lt 20 ] || fail "four times it took $SECONDS seconds"
@@ -159,23 +120,23 @@ ours fabric sm start
 
 say 'the subnet manager is killed'
 ours fabric sm stop
-[ "$(fabric .sm.state)" = stopped ] || fail "the subnet manager is $(fabric .sm.state)"
-is h2 ACTIVE || fail 'a port does not live without subnet manager'
-refused 1 'stopped already' fabric sm stop
-refused 1 'no subnet administrator' sa drop
+[ "$(fabric_shows .sm.state)" = stopped ] || fail "the subnet manager is $(fabric_shows .sm.state)"
+vib_port_is h2 ACTIVE || fail 'a port does not live without subnet manager'
+refused 'stopped already' fabric sm stop
+refused 'no subnet administrator' sa drop
 ours fabric link down h4 1
-wait_for 10 'h4 is down' is h4 DOWN
+wait_for 10 'h4 is down' vib_port_is h4 DOWN
 ours fabric link up h4 1
-wait_for 10 'h4 has a link, and nobody brings it up' is h4 INIT
+wait_for 10 'h4 has a link, and nobody brings it up' vib_port_is h4 INIT
 ours fabric sm start
-wait_for 20 'h4 is up again' is h4 ACTIVE
-refused 1 'runs already' fabric sm start
+wait_for 20 'h4 is up again' vib_port_is h4 ACTIVE
+refused 'runs already' fabric sm start
 ours stop
 
 say 'other shapes'
 ours fabric up --ring 3:2
 [ "$(status '.nodes | length')" = 6 ] || fail 'nodes of a ring'
-[ "$(fabric '[.nodes[] | select(.type == "switch")] | length')" = 3 ] || fail 'a ring'
+[ "$(fabric_shows '[.nodes[] | select(.type == "switch")] | length')" = 3 ] || fail 'a ring'
 ours stop
 ours fabric up --fat-tree 4
 [ "$(status '.nodes | length')" = 16 ] || fail 'nodes of a fat tree'
@@ -186,13 +147,13 @@ for i in $(seq 16); do
 	ours fabric sm start "h$i"
 	ours fabric sm stop "h$i"
 done
-wait_for 20 'the first one is master' eval '[ "$(fabric ".sms[0].state")" = master ]'
-[ "$(fabric '[.sms[].node] | index("h16") != null')" = true ] || fail 'the last one is not shown'
+wait_for 20 'the first one is master' eval '[ "$(fabric_shows ".sms[0].state")" = master ]'
+[ "$(fabric_shows '[.sms[].node] | index("h16") != null')" = true ] || fail 'the last one is not shown'
 ours stop
 ours fabric up --nodes 2 --no-sm
-[ "$(fabric .sm.state)" = none ] || fail 'a subnet manager'
-is h2 INIT || fail "without subnet manager h2 is $(port_state h2)"
-refused 1 'without a subnet manager' fabric sm start
+[ "$(fabric_shows .sm.state)" = none ] || fail 'a subnet manager'
+vib_port_is h2 INIT || fail "without subnet manager h2 is $(vib_port h2 .state)"
+refused 'without a subnet manager' fabric sm start
 ours stop
 
 say 'a topology by file'
@@ -212,27 +173,27 @@ END
 [ "$(status '.nodes | length')" = 2 ] || fail 'nodes of a topology'
 ours stop
 echo nonsense >"$site_work/nonsense"
-refused 1 'nonsense' fabric up --topology "$site_work/nonsense"
-refused 1 'nosuchfile' fabric up --topology "$site_work/nosuchfile"
+refused 'nonsense' fabric up --topology "$site_work/nonsense"
+refused 'nosuchfile' fabric up --topology "$site_work/nosuchfile"
 
 say 'no fabric'
 "${VERBCAST%/*}/verbcastd" --background --no-fabric || fail 'verbcastd --no-fabric'
 site_keep
 [ "$(status '[.nodes[].devices[].name | select(startswith("vib"))] | length')" = 0 ] ||
 	fail 'vib0 without a fabric'
-refused 1 'no fabric' fabric show
-refused 1 'no fabric' group list
+refused 'no fabric' fabric show
+refused 'no fabric' group list
 
 say 'wrong uses'
-refused 2 'which|what' fabric
-refused 2 "no 'nonsense'" fabric nonsense
-refused 2 'one shape' fabric up --nodes 2 --ring 3
-refused 2 '3 to 123' fabric up --ring 124
-refused 2 'stop or start' fabric sm nonsense
-refused 2 'unknown option' fabric show --nonsense
-refused 2 'power off' fabric node
-refused 2 'by how much' sa delay
-refused 2 'no MGID' group join 239.1.2.3
-refused 2 "site's name" fabric show --site ../escape
-refused 1 'no verbcastd runs' fabric show --site other
+fails 2 'which|what' fabric
+fails 2 "no 'nonsense'" fabric nonsense
+fails 2 'one shape' fabric up --nodes 2 --ring 3
+fails 2 '3 to 123' fabric up --ring 124
+fails 2 'stop or start' fabric sm nonsense
+fails 2 'unknown option' fabric show --nonsense
+fails 2 'power off' fabric node
+fails 2 'by how much' sa delay
+fails 2 'no MGID' group join 239.1.2.3
+fails 2 "site's name" fabric show --site ../escape
+refused 'no verbcastd runs' fabric show --site other
 site_end

@@ -4,32 +4,13 @@
 # what is refused; and what becomes of rules when devices, programs and the site go.
 # ctest: TIMEOUT 300
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
+. "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
 need mckey ibv_ud_pingpong stdbuf
 client=$VERBCAST_BUILD/tests/apps/bin/faulted
 
-"$VERBCAST" fabric up --nodes 2 >"$site_work/up.out" 2>"$site_work/up.err" || fail 'fabric up'
+ours fabric up --nodes 2
 status .pid >/dev/null
-
-ours()
-{
-	timeout 60 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null ||
-		fail "verbcast $* ends with $?: $(cat "$site_work/ours.err")"
-	quiet ours
-}
-
-# refused STATUS PATTERN WORD...
-refused()
-{
-	local want=$1 pattern=$2 got
-
-	shift 2
-	timeout 60 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null
-	got=$?
-	[ $got = "$want" ] || fail "verbcast $* ends with $got, not $want"
-	grep -qE -- "$pattern" "$site_work/ours.err" ||
-		fail "verbcast $* says '$(cat "$site_work/ours.err")', not '$pattern'"
-}
 
 # rule OPTION...: its number in $rule.
 rule()
@@ -124,17 +105,11 @@ chance()
 	hear 239.1.9.9 0
 	run "$client" send 239.1.9.9 100
 	wait_for 20 'all has come' eval 'counts "$rule" | grep -q "^100 "'
-	killed_gently "$ear"
+	terminated "$ear"
 	got=$(grep '^got' "$site_work/$ear.out")
 	[ "$(counts "$rule")" = "100 $((101 - $(wc -w <<<"$got"))) 0" ] ||
 		fail "rule $rule: $(counts "$rule"), and $got"
 	ours fault clear "$rule"
-}
-
-killed_gently()
-{
-	kill -TERM "$(pid "$1")"
-	ended "$1" 20
 }
 
 say 'the same seed loses the same, another one others'
@@ -176,8 +151,8 @@ across()
 	rule --drop 3 "$@"
 	ear=ear$((++ears))
 	site_run='--node h2' start "$ear" stdbuf -oL mckey -m 239.1.9.4 -b 198.18.0.2
-	wait_for 20 'mckey has joined' said "$ear" '^mckey: joined dgid: '
-	mgid=$(sed -n 's/^mckey: joined dgid: \([^ ]*\) mlid .*/\1/p' "$site_work/$ear.out")
+	wait_for 20 'mckey has joined' mckey_joined "$ear"
+	read -r mgid _ <<<"$(mckey_group "$ear")"
 	site_run='--node h1' run mckey -m 239.1.9.4 -b 198.18.0.1 -s
 	expect_counts "$rule" '10 1 0'
 	within 10 eval '[ "$(delivered "$mgid" "$(pid "$ear")")" = "$received" ]' ||
@@ -191,14 +166,7 @@ across 'lost where received' 9 'FAULT 1' --node h2 --device vib0
 across 'lost where sent' 9 '' --node h1 --device vib0 --direction send
 
 say 'ibv_ud_pingpong, asleep, waits for what is late'
-listens()
-{
-	cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |
-		awk -v port="$(printf ':%04X$' "$1")" '$2 ~ port && $4 == "0A" { found = 1 }
-			END { exit !found }'
-}
-port=$((20000 + $$ % 10000))
-while listens $port; do port=$((port + 1)); done
+port=$(free_port 20000)
 rule --delay 20 --by 300
 late=$rule
 rule --dup 0.5% --direction send --seed 1
@@ -218,23 +186,23 @@ hear 239.1.9.9 0
 start mouth "$client" send 239.1.9.9 50 100000
 wait_for 20 'all is held' counts_are "$rule" '50 50 0'
 killed mouth
-killed_gently "$ear"
+terminated "$ear"
 says "$ear" '^got$'
 expect_counts "$rule" '50 50 0'
 ours fault clear
 
 say 'what is no rule'
-refused 1 "has no device 'nix'" fault add --drop 1 --device nix
-refused 1 "node h2 has no device 'vroce0'" fault add --drop 1 --device vroce0 --node h2
-refused 1 "no node 'h9'; it has h1, h2" fault add --drop 1 --node h9
-refused 1 'there is no rule 4000000' fault clear 4000000
-refused 2 'what is to happen' fault add
-refused 2 'one of them' fault add --drop 1 --dup 1
-refused 2 'by how much' fault add --delay 1
+refused "has no device 'nix'" fault add --drop 1 --device nix
+refused "node h2 has no device 'vroce0'" fault add --drop 1 --device vroce0 --node h2
+refused "no node 'h9'; it has h1, h2" fault add --drop 1 --node h9
+refused 'there is no rule 4000000' fault clear 4000000
+fails 2 'what is to happen' fault add
+fails 2 'one of them' fault add --drop 1 --dup 1
+fails 2 'by how much' fault add --delay 1
 ours fault list
 [ ! -s "$site_work/ours.out" ] || fail 'there are rules'
 for ((i = 0; i < 64; i++)); do ours fault add --drop 1; done
-refused 1 'there are 64 rules' fault add --drop 1
+refused 'there are 64 rules' fault add --drop 1
 last=$(cat "$site_work/ours.out")
 ours fault clear
 ours fault add --drop 1 --seed 18446744073709551615
@@ -244,8 +212,8 @@ ours fault list --json
 grep -q '"seed":18446744073709551615' "$site_work/ours.out" || fail 'the seed is another'
 
 say 'a site that is started anew knows none'
-timeout 20 "$VERBCAST" stop >/dev/null 2>&1 || fail 'stop'
-"$VERBCAST" fabric up --nodes 2 >"$site_work/up.out" 2>"$site_work/up.err" || fail 'fabric up'
+ours stop
+ours fabric up --nodes 2
 ours fault list --json
 [ "$(cat "$site_work/ours.out")" = '[]' ] || fail 'rules are left'
 site_end

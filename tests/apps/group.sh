@@ -3,37 +3,8 @@
 # when the subnet administrator does not.
 # ctest: TIMEOUT 240
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
+. "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
-
-ours()
-{
-	timeout 120 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null ||
-		fail "verbcast $* ends with $?: $(cat "$site_work/ours.err")"
-	quiet ours
-}
-
-refused()
-{
-	local pattern=$1 got
-
-	shift
-	timeout 120 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null
-	got=$?
-	[ $got = 1 ] || fail "verbcast $* ends with $got, not 1"
-	grep -qE -- "$pattern" "$site_work/ours.err" || fail "verbcast $*: does not say: $pattern"
-}
-
-# members MGID: "h1 full, h2 send-only-full", in the order of the list.
-members()
-{
-	timeout 20 "$VERBCAST" group list --json | jq -r --arg mgid "$1" \
-		'[.[] | select(.mgid == $mgid) | .members[] | "\(.node) \(.join_state)"] | sort | join(", ")'
-}
-
-are()
-{
-	[ "$(members "$1")" = "$2" ]
-}
 
 mlid()
 {
@@ -54,7 +25,7 @@ ours group join --node h2 $group --json
 [ "$(mlid)" = "$first" ] || fail 'another MLID'
 ours group join --node h3 $group --join-state send-only-full
 says ours "^$group mlid 0x$(printf %04x "$first") pkey 0xffff qkey 0x00001234 mtu [0-9]+ rate .* sl 0\$"
-are $group 'h1 full, h2 full, h3 send-only-full' || fail "members: $(members $group)"
+group_ports_are $group 'h1 full, h2 full, h3 send-only-full' || fail "members: $(group_ports $group)"
 ours group list
 says ours "^$group mlid "
 says ours '^  h3 send-only-full$'
@@ -75,14 +46,14 @@ ours group create --node h4 --json
 given=$(jq -r .mgid "$site_work/ours.out")
 [ "$(mlid)" != "$first" ] || fail 'an MLID twice'
 ours group join --node h1 "$given"
-are "$given" 'h1 full, h4 full' || fail "members: $(members "$given")"
+group_ports_are "$given" 'h1 full, h4 full' || fail "members: $(group_ports "$given")"
 ours group leave --node h4 "$given"
 ours group leave --node h1 "$given"
-wait_for 10 'the group has gone with its last member' are "$given" ''
+wait_for 10 'the group has gone with its last member' group_ports_are "$given" ''
 
 say 'left'
 ours group leave --node h2 $group
-wait_for 10 'h2 has left' are $group 'h1 full, h3 send-only-full'
+wait_for 10 'h2 has left' group_ports_are $group 'h1 full, h3 send-only-full'
 refused 'not been told to join' group leave --node h2 $group
 
 say 'faults'
@@ -91,23 +62,23 @@ ours sa error --status 0x0700 --count 1 --attribute MCMemberRecord
 refused 'refuses' group create --node h2 $other
 ours group create --node h2 $other
 ours group leave --node h2 $other
-wait_for 10 'h2 has left' are $other ''
+wait_for 10 'h2 has left' group_ports_are $other ''
 ours sa delay --delay 300 --count 1
 began=$(date +%s%N)
 ours group create --node h2 $other
 [ $(($(date +%s%N) - began)) -ge 300000000 ] || fail 'no delay'
 ours group leave --node h2 $other
-wait_for 10 'h2 has left' are $other ''
+wait_for 10 'h2 has left' group_ports_are $other ''
 ours sa drop --attribute PathRecord
 ours group create --node h2 $other
 ours group leave --node h2 $other
-wait_for 10 'h2 has left' are $other ''
+wait_for 10 'h2 has left' group_ports_are $other ''
 ours sa clear
 ours sa busy --count 1
 timeout 60 "$VERBCAST" group create --node h2 $other >/dev/null 2>&1
 ours sa clear
 timeout 60 "$VERBCAST" group leave --node h2 $other >/dev/null 2>&1
-wait_for 10 'h2 has left' are $other ''
+wait_for 10 'h2 has left' group_ports_are $other ''
 
 say 'nobody answers'
 ours sa drop
@@ -123,9 +94,9 @@ say 'memberships outlive the subnet manager and a cable'
 ours fabric sm stop
 refused 'no subnet administrator' group list
 ours fabric sm start
-wait_for 30 'all have joined again' are $group 'h1 full, h3 send-only-full'
+wait_for 30 'all have joined again' group_ports_are $group 'h1 full, h3 send-only-full'
 ours fabric link down h1 1
-wait_for 30 'h1 is out' are $group 'h3 send-only-full'
+wait_for 30 'h1 is out' group_ports_are $group 'h3 send-only-full'
 ours fabric link up h1 1
-wait_for 30 'h1 is in again' are $group 'h1 full, h3 send-only-full'
+wait_for 30 'h1 is in again' group_ports_are $group 'h1 full, h3 send-only-full'
 site_end

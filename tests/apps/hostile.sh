@@ -23,7 +23,7 @@ for n in 1 2 3; do
 		"$(count 20000 1000000)"
 done
 for n in 1 2 3; do
-	ended hostile$n "$(limit 120 3000)"
+	ended hostile$n "$(pick 120 3000)"
 	say "$(cat "$site_work/hostile$n.out")"
 	says hostile$n '^[1-9][0-9]+ answered'
 done

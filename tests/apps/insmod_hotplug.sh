@@ -12,12 +12,6 @@ report=$site_work/report
 ip link set lo up || skip 'lo cannot be set up in a namespace of ours'
 pair near far 10.77.0.1/24 2>/dev/null || skip 'this kernel has no veth interfaces'
 
-ours()
-{
-	timeout 60 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null ||
-		fail "verbcast $* ends with $?: $(cat "$site_work/ours.err")"
-}
-
 # times PATTERN COUNT
 times()
 {

@@ -3,15 +3,10 @@
 # consumer inside verbcastd, and the administrator of the site at fault.
 # ctest: TIMEOUT 180
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
+. "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
 module=$VERBCAST_BUILD/examples/joiner.so
 report=$site_work/report
-
-ours()
-{
-	timeout 60 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null ||
-		fail "verbcast $* ends with $?: $(cat "$site_work/ours.err")"
-}
 
 # load PARAMETER...: it joins on h2.
 load()
@@ -50,7 +45,7 @@ hears()
 
 requests()
 {
-	timeout 20 "$VERBCAST" fabric show --json | jq .sa.requests
+	fabric_shows .sa.requests
 }
 
 ours fabric up --nodes 3

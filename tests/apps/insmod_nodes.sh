@@ -9,12 +9,6 @@ module=$VERBCAST_BUILD/examples/everywhere.so
 bin=$VERBCAST_BUILD/tests/apps/bin
 report=$site_work/report
 
-ours()
-{
-	timeout 60 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null ||
-		fail "verbcast $* ends with $?: $(cat "$site_work/ours.err")"
-}
-
 reported()
 {
 	grep -qE -- "$1" "$report"

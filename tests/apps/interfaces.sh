@@ -306,11 +306,6 @@ wait_for 20 'both have devices' devices_are vroce0=lo vroce1=left vroce2=near
 timeout 20 "$VERBCAST" run --wire near --wire left -- true || fail 'run with wires that are there'
 
 say 'unicast from one device to the other'
-listens()
-{
-	awk -v port="$(printf ':%04X$' "$1")" '$2 ~ port && $4 == "0A" { found = 1 }
-		END { exit !found }' /proc/net/tcp /proc/net/tcp6
-}
 port=20000
 for devices in 'vroce1 vroce2' 'vroce2 vroce1' 'vroce0 vroce1'; do
 	set -- $devices

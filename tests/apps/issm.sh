@@ -4,29 +4,10 @@
 # programs do, while a manager of ours stands there.
 # ctest: TIMEOUT 120
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
+. "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
 need ibstat
 bin=$VERBCAST_BUILD/tests/apps/bin
-
-ours()
-{
-	timeout 60 "$VERBCAST" "$@" >"$site_work/ours.out" 2>&1 </dev/null ||
-		fail "verbcast $*: $(cat "$site_work/ours.out")"
-}
-
-is_sm()
-{
-	local mask
-
-	mask=$(timeout 20 "$VERBCAST" run --node "$1" -- ibstat 2>/dev/null |
-		sed -n 's/.*Capability mask: //p')
-	[ -n "$mask" ] && [ $((mask & 2)) -ne 0 ]
-}
-
-isnt_sm()
-{
-	! is_sm "$1"
-}
 
 # hold NAME [ARGUMENT]
 hold()

@@ -4,18 +4,13 @@
 # what was made under loss is exactly what is there afterwards.
 # ctest: TIMEOUT 900
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
+. "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
 need opensm saquery smpquery
 bin=$VERBCAST_BUILD/tests/apps/bin
 export OSM_TMP_DIR=$site_work OSM_CACHE_DIR=$site_work
 ip=239.9.1.1
 group=ff12:4001:ffff::f09:101
-
-ours()
-{
-	timeout 120 "$VERBCAST" "$@" >"$site_work/ours.out" 2>&1 ||
-		fail "verbcast $*: $(cat "$site_work/ours.out")"
-}
 
 # loss PERCENT: of each link. To OpenSM, which is behind an adapter, it is two of them; to
 # ours, which is in the switch, one.
@@ -26,18 +21,13 @@ loss()
 
 lost()
 {
-	timeout 20 "$VERBCAST" fabric show --json | jq .mads.lost
+	fabric_shows .mads.lost
 }
 
 # known NODE...: whom the SA has in the group. Without loss it is asked at once.
 known()
 {
-	local members
-
-	members=$(timeout 20 "$VERBCAST" run --node h1 -- saquery --smkey 1 -m 2>/dev/null |
-		awk -v group="$group" '/MGID/ { ours = index($0, group) }
-			/NodeDescription/ && ours { sub(/.*\.\.+/, ""); print }' | sort | xargs)
-	[ "$members" = "$*" ]
+	[ "$(sa_members h1 $group)" = "$*" ]
 }
 
 joined()
@@ -81,17 +71,11 @@ under_loss()
 	[ "$(lost)" -gt 3 ] || fail "only $(lost) datagrams were lost"
 }
 
-up()
-{
-	[ "$(status '[.nodes[].devices[] | select(.name == "vib0") | .ports[0].state] |
-		unique | join(" ")')" = ACTIVE ]
-}
-
 say 'OpenSM'
 ours fabric up --nodes 4 --no-sm
 loss 10
 site_run='--node h1' start opensm opensm -f "$site_work/log" -g 0
-wait_for 90 'all ports are active' up
+wait_for 90 'all ports are active' vib_ports_are ACTIVE
 under_loss
 killed opensm TERM
 ours stop
@@ -101,6 +85,6 @@ ours fabric up --nodes 4
 loss 20
 ours fabric sm stop
 ours fabric sm start
-wait_for 60 'all ports are active' up
+wait_for 60 'all ports are active' vib_ports_are ACTIVE
 under_loss
 site_end

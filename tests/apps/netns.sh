@@ -3,13 +3,13 @@
 # others there; programs use sockets and RDMA beside each other.
 # ctest: TIMEOUT 120
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
+. "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
 need ip python3 mckey stdbuf unshare
 unshare --user --map-current-user --net ip link add ib type bridge 2>/dev/null ||
 	skip 'this user may not create network namespaces, or there are no bridges'
 
-timeout 60 "$VERBCAST" fabric up --nodes 3 >"$site_work/up.out" 2>&1 ||
-	fail "fabric up: $(cat "$site_work/up.out")"
+ours fabric up --nodes 3
 
 # on NODE: what follows is run there.
 on()
@@ -83,7 +83,7 @@ says server '^from 198\.18\.0\.1$'
 say 'RDMA beside it'
 on h2
 start receiver stdbuf -oL mckey -b 198.18.0.2 -m 239.7.1.1 -p 0x2 -C 20
-wait_for 30 'the receiver has joined' said receiver '^mckey: joined dgid: '
+wait_for 30 'the receiver has joined' mckey_joined receiver
 on h1
 start sender stdbuf -oL mckey -b 198.18.0.1 -m 239.7.1.1 -p 0x2 -s -C 20
 ended sender 60

@@ -3,34 +3,12 @@
 # ports up, joins go to it, and its port says who it is for as long as it lives.
 # ctest: TIMEOUT 300
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
+. "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
 need opensm mckey sminfo ibstat saquery stdbuf
 export OSM_TMP_DIR=$site_work OSM_CACHE_DIR=$site_work
 
-timeout 60 "$VERBCAST" fabric up --nodes 4 --no-sm >"$site_work/up.out" 2>&1 ||
-	fail "fabric up: $(cat "$site_work/up.out")"
-
-# ports STATE: every vib0 is in it.
-ports()
-{
-	[ "$(status '[.nodes[].devices[] | select(.name == "vib0") | .ports[0].state] |
-		unique | join(" ")')" = "$1" ]
-}
-
-# is_sm NODE: its port says that a subnet manager is behind it.
-is_sm()
-{
-	local mask
-
-	site_run="--node $1" run ibstat
-	mask=$(sed -n 's/.*Capability mask: //p' "$site_work/run.out")
-	[ $((mask & 2)) -ne 0 ]
-}
-
-isnt_sm()
-{
-	! is_sm "$1"
-}
+ours fabric up --nodes 4 --no-sm
 
 manage()
 {
@@ -41,15 +19,15 @@ manage()
 master()
 {
 	timeout 20 "$VERBCAST" run --node h3 -- sminfo 2>/dev/null | grep -q 'SMINFO_MASTER$' &&
-		timeout 20 "$VERBCAST" run --node h3 -- saquery -g 2>/dev/null | grep -q MGID
+		sa_serves h3
 }
 
 say 'one sweep'
-ports INIT || fail 'ports are not waiting for a subnet manager'
+vib_ports_are INIT || fail 'ports are not waiting for a subnet manager'
 isnt_sm h1 || fail 'a subnet manager before there is one'
 site_run='--node h1' run opensm -o -f "$site_work/once.log"
 grep -q 'SUBNET UP' "$site_work/once.log" || fail "OpenSM: $(tail -n 5 "$site_work/once.log")"
-ports ACTIVE || fail 'ports are not active'
+vib_ports_are ACTIVE || fail 'ports are not active'
 isnt_sm h1 || fail 'a subnet manager that has gone'
 
 say 'a subnet manager that stays'
@@ -60,12 +38,8 @@ isnt_sm h2 || fail 'another port does'
 
 say 'mckey across'
 site_run='--node h2' start receiver stdbuf -oL mckey -b 198.18.0.2 -m 239.7.1.1 -p 0x2 -C 20
-joined()
-{
-	said "$1" '^mckey: joined dgid: '
-}
-wait_for 30 'the receiver has joined' joined receiver
-group=$(sed -n 's/^mckey: joined dgid: \([^ ]*\) .*/\1/p' "$site_work/receiver.out" | head -n 1)
+wait_for 30 'the receiver has joined' mckey_joined receiver
+read -r group _ <<<"$(mckey_group receiver)"
 site_run='--node h2' run saquery -g
 says run "MGID\.+$group\$"
 site_run='--node h4' start sender stdbuf -oL mckey -b 198.18.0.4 -m 239.7.1.1 -p 0x2 -s -C 20

@@ -4,6 +4,7 @@
 # tables it wrote arrives once at every member, by the members' own counters.
 # ctest: TIMEOUT 1800
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
+. "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
 need opensm mckey stdbuf
 declare -A pids=() options=()
@@ -13,8 +14,7 @@ groups=0
 fabric()
 {
 	timeout 20 "$VERBCAST" stop >/dev/null 2>&1
-	timeout 60 "$VERBCAST" fabric up "$@" --no-sm >"$site_work/up.out" 2>&1 ||
-		fail "fabric up $*: $(cat "$site_work/up.out")"
+	ours fabric up "$@" --no-sm
 	rm -rf "$site_work/osm"
 	mkdir "$site_work/osm"
 	# Or what it says stays in its buffers.
@@ -27,13 +27,6 @@ fabric()
 cable()
 {
 	timeout 20 "$VERBCAST" fabric link "$@" >/dev/null || fail "fabric link $*"
-}
-
-# guid_of NODE
-guid_of()
-{
-	timeout 20 "$VERBCAST" fabric show --json |
-		jq -r --arg name "$1" '.nodes[] | select(.name == $name) | .guid'
 }
 
 first_node()
@@ -96,11 +89,6 @@ member()
 	pids[$1]=$(pid "$1")
 }
 
-joined()
-{
-	said "$1" '^mckey: joined dgid: '
-}
-
 # routed FROM NODE...: the switches' tables lead from there to them. OpenSM answers a join
 # first and writes tables then.
 routed()
@@ -108,8 +96,7 @@ routed()
 	local from=$1 node lids
 
 	shift
-	lids=$(timeout 20 "$VERBCAST" fabric show --json |
-		jq -r '.nodes[] | "\(.name) \(.lid)"')
+	lids=$(fabric_shows '.nodes[] | "\(.name) \(.lid)"')
 	for node in "$@"; do
 		timeout 20 "$VERBCAST" run --node h1 -- ibtracert -m "$mlid" \
 			"$(sed -n "s/^h$from //p" <<<"$lids")" \
@@ -127,9 +114,8 @@ deliver()
 	ip=239.7.$((groups / 200)).$((groups % 200 + 1))
 	wait_for 60 'all have joined the broadcast group' ready "$from" "$@"
 	for node in "$@"; do member "m$node" "$node"; done
-	for node in "$@"; do wait_for 30 "h$node has joined" joined "m$node"; done
-	read -r group mlid <<<"$(sed -n \
-		's/^mckey: joined dgid: \([^ ]*\) mlid \([^ ]*\) .*/\1 \2/p' "$site_work/m$1.out")"
+	for node in "$@"; do wait_for 30 "h$node has joined" mckey_joined "m$node"; done
+	read -r group mlid <<<"$(mckey_group "m$1")"
 	wait_for 30 "$# members" members_are "$group" $#
 	timeout 30 "$VERBCAST" group join --node "h$from" "$group" >/dev/null ||
 		fail "h$from cannot join"
@@ -184,28 +170,10 @@ roots()
 	options[updn]="-a $site_work/osm/roots"
 }
 
-# any CHECK ALL: which engines to try.
-any()
-{
-	if [ "$site_scale" = soak ]; then echo "$2"; else echo "$1"; fi
-}
-
-# pick CHECK SOAK: which engines to try.
-pick()
-{
-	if [ "$site_scale" = soak ]; then echo "$2"; else echo "$1"; fi
-}
-
 shape()
 {
 	say "$1"
 	fabric "${@:2}"
-}
-
-switch_name()
-{
-	timeout 20 "$VERBCAST" fabric show --json |
-		jq -r '[.nodes[] | select(.type == "switch")][0].name'
 }
 
 patience=60

@@ -3,6 +3,7 @@
 # that keeps strangers out until its lease has ended, and tables for quality of service.
 # ctest: TIMEOUT 200
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
+. "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
 need opensm saquery smpquery sed
 export OSM_TMP_DIR=$site_work OSM_CACHE_DIR=$site_work
@@ -22,19 +23,10 @@ qos_vlarb_low 0:0,1:4,2:16,3:7
 qos_sl2vl 0,1,2,3,0,1,2,3,0,1,2,3,0,1,2,3
 END
 
-timeout 60 "$VERBCAST" fabric up --nodes 3 --no-sm >"$site_work/up.out" 2>&1 ||
-	fail "fabric up: $(cat "$site_work/up.out")"
+ours fabric up --nodes 3 --no-sm
 site_run='--node h1' start manager opensm -F "$site_work/options.conf" \
 	-f "$site_work/opensm.log" -g 0
-serves()
-{
-	timeout 20 "$VERBCAST" run --node h2 -- saquery -g 2>/dev/null | grep -q MGID
-}
-wait_for 30 'OpenSM serves' serves
-lid_of()
-{
-	timeout 20 "$VERBCAST" fabric show --json | jq -r ".nodes[] | select(.name == \"$1\") | .lid"
-}
+wait_for 30 'OpenSM serves' sa_serves h2
 h3=$(lid_of h3)
 switch=$(lid_of s1)
 site_run='--node h2'

@@ -5,17 +5,12 @@
 # sent; the new manager knows those and nobody else.
 # ctest: TIMEOUT 900
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
+. "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
 need opensm sminfo saquery ibstat
 bin=$VERBCAST_BUILD/tests/apps/bin
 ip=239.8.1.1
 group=ff12:4001:ffff::f08:101
-
-ours()
-{
-	timeout 60 "$VERBCAST" "$@" >"$site_work/ours.out" 2>&1 ||
-		fail "verbcast $*: $(cat "$site_work/ours.out")"
-}
 
 # manage NAME NODE PRIORITY: an OpenSM that notices soon when its master is gone.
 manage()
@@ -34,12 +29,6 @@ state()
 		tail -n 1)" = "$2" ]
 }
 
-lid_of()
-{
-	timeout 20 "$VERBCAST" fabric show --json |
-		jq -r --arg name "$1" '.nodes[] | select(.name == $name) | .lid'
-}
-
 # master NODE: the subnet's, as the fourth node's port has been told, and the SA answers.
 master()
 {
@@ -50,26 +39,7 @@ master()
 # known NODE...: whom the SA has in the group, in that order.
 known()
 {
-	local members
-
-	members=$(timeout 20 "$VERBCAST" run --node h4 -- saquery --smkey 1 -m 2>/dev/null |
-		awk -v group="$group" '/MGID/ { ours = index($0, group) }
-			/NodeDescription/ && ours { sub(/.*\.\.+/, ""); print }' | sort | xargs)
-	[ "$members" = "$*" ]
-}
-
-is_sm()
-{
-	local mask
-
-	mask=$(timeout 20 "$VERBCAST" run --node "$1" -- ibstat 2>/dev/null |
-		sed -n 's/.*Capability mask: //p')
-	[ $((mask & 2)) -ne 0 ]
-}
-
-isnt_sm()
-{
-	! is_sm "$1"
+	[ "$(sa_members h4 $group)" = "$*" ]
 }
 
 # count WORD NAME: how often it has said so.

@@ -4,15 +4,10 @@
 # fill the pool of MLIDs take a minute each and are for soaks.
 # ctest: TIMEOUT 600
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
+. "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
 need osmtest opensm
 export OSM_TMP_DIR=$site_work OSM_CACHE_DIR=$site_work
-
-ours()
-{
-	timeout 120 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null ||
-		fail "verbcast $* ends with $?: $(cat "$site_work/ours.err")"
-}
 
 # flow WHAT ARGUMENT...
 flow()
@@ -58,11 +53,7 @@ ours stop
 sm=OpenSM
 ours fabric up --nodes 4 --no-sm
 site_run='--node h1' start manager opensm -f "$site_work/opensm.log" -g 0
-serves()
-{
-	timeout 20 "$VERBCAST" run --node h3 -- saquery -g 2>/dev/null | grep -q MGID
-}
-wait_for 30 'OpenSM serves' serves
+wait_for 30 'OpenSM serves' sa_serves h3
 flows
 killed manager TERM
 site_end

@@ -11,12 +11,6 @@ count=$(count 20 200)
 group=ff15::101
 listeners='h1.full h2.full h3.limited h4.limited h2.other'
 
-ours()
-{
-	timeout 60 "$VERBCAST" "$@" >"$site_work/ours.out" 2>&1 </dev/null ||
-		fail "verbcast $*: $(cat "$site_work/ours.out")"
-}
-
 # pkey NODE.KIND: a member's P_Key; "other" has the partition of all, as a limited member.
 pkey()
 {
@@ -65,8 +59,7 @@ heard()
 	for who in $listeners; do
 		want=0
 		case " $* " in *" $who "*) want=$count ;; esac
-		kill -TERM "$(pid "$who")"
-		ended "$who" 20
+		terminated "$who"
 		says "$who" "^got $want\$"
 	done
 }

@@ -6,24 +6,6 @@
 site_begin
 need jq ibv_devinfo
 
-# ours ARGUMENT...: a command of verbcast's that must succeed; its output in ours.out.
-ours()
-{
-	timeout 60 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null ||
-		fail "verbcast $* ends with $?: $(cat "$site_work/ours.err")"
-}
-
-# refused PATTERN ARGUMENT...
-refused()
-{
-	local pattern=$1
-
-	shift
-	timeout 60 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null &&
-		fail "verbcast $* succeeds"
-	grep -qE -- "$pattern" "$site_work/ours.err" || fail "verbcast $*: does not say: $pattern"
-}
-
 # group MGID FILTER: of group list.
 group()
 {

@@ -18,7 +18,7 @@ else
 	mkdir "$site_work/osm"
 fi
 export OSM_TMP_DIR=$site_work/osm OSM_CACHE_DIR=$site_work/osm
-tcp=$((20000 + $$ % 20000))
+tcp=$(free_port 20000)
 mgid=ff01:0:2:c985::
 
 groups()
@@ -31,13 +31,6 @@ only_ipoib()
 	[ "$(groups)" = 1 ]
 }
 
-# It says so before it does.
-waits()
-{
-	grep -qiE "^ *[0-9]+: [0-9A-F]+:$(printf %04X $tcp) [0-9A-F]+:0000 0A " /proc/net/tcp \
-		/proc/net/tcp6
-}
-
 # both PROGRAM ARGUMENT...: a server on h2 and a client on h3.
 both()
 {
@@ -45,7 +38,7 @@ both()
 	tcp=$((tcp + 1))
 	site_run='--node h2' start server stdbuf -oL "$@" -c UD -g -p $tcp
 	server=$(pid server)
-	wait_for 20 'it waits for its client' waits
+	wait_for 20 'it waits for its client' listens $tcp
 	site_run='--node h3' start client "$@" -c UD -g -p $tcp 127.0.0.1
 	client=$(pid client)
 	ended client 60
@@ -67,14 +60,12 @@ measured()
 }
 
 say 'our subnet administrator'
-timeout 60 "$VERBCAST" fabric up --nodes 3 >"$site_work/up.out" 2>&1 ||
-	fail "fabric up: $(cat "$site_work/up.out")"
+ours fabric up --nodes 3
 measured
-timeout 20 "$VERBCAST" stop >/dev/null || fail 'verbcast stop'
+ours stop
 
 say 'OpenSM'
-timeout 60 "$VERBCAST" fabric up --nodes 3 --no-sm >"$site_work/up.out" 2>&1 ||
-	fail "fabric up: $(cat "$site_work/up.out")"
+ours fabric up --nodes 3 --no-sm
 site_run='--node h1' start opensm opensm -f "$site_work/osm/log" -g 0
 wait_for 60 'the interfaces have joined' only_ipoib
 measured

@@ -11,16 +11,7 @@ run ibv_devinfo -v -d vroce0
 indexes=$(sed -n 's/^[[:space:]]*GID\[ *\([0-9]*\)\]:.*/\1/p' "$site_work/run.out")
 [ -n "$indexes" ] || fail 'the port has no GID'
 
-# Whether a process listens on that TCP port; asking it would be taken for the client.
-listens()
-{
-	cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |
-		awk -v port="$(printf ':%04X$' "$1")" '$2 ~ port && $4 == "0A" { found = 1 }
-			END { exit !found }'
-}
-
-port=$((20000 + $$ % 10000))
-while listens $port; do port=$((port + 1)); done
+port=$(free_port 20000)
 
 # pingpong NAME ARGUMENT...
 pingpong()

@@ -4,6 +4,7 @@
 # sa_differences.txt has it, and with its reason in docs/sa-differences.md.
 # ctest: TIMEOUT 900
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
+. "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
 need opensm saquery
 export OSM_TMP_DIR=$site_work OSM_CACHE_DIR=$site_work
@@ -39,8 +40,7 @@ END
 fabric()
 {
 	timeout 60 "$VERBCAST" stop >"$site_work/stopped.out" 2>&1
-	timeout 60 "$VERBCAST" fabric up --topology "$site_work/topology" "$@" \
-		>"$site_work/up.out" 2>&1 || fail "fabric up: $(cat "$site_work/up.out")"
+	ours fabric up --topology "$site_work/topology" "$@"
 }
 
 # ask FILE ARGUMENT...
@@ -50,11 +50,6 @@ ask()
 		>"$site_work/$1" 2>"$site_work/ask.err" || fail "$*: $(cat "$site_work/ask.err")"
 }
 
-serves()
-{
-	timeout 20 "$VERBCAST" run --node h3 -- saquery -g 2>/dev/null | grep -q MGID
-}
-
 # both ARGUMENT...: what ours says is in `ours`, what OpenSM says in `theirs`.
 both()
 {
@@ -62,7 +57,7 @@ both()
 	ask ours "$@"
 	fabric --no-sm
 	site_run='--node h1' start manager opensm -f "$site_work/opensm.log" -g 0
-	wait_for 60 'OpenSM serves' serves
+	wait_for 60 'OpenSM serves' sa_serves h3
 	ask theirs "$@"
 	killed manager TERM
 }

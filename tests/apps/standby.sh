@@ -3,32 +3,14 @@
 # them is lost, no group goes, no member is told to join again, and stock mckey goes on.
 # ctest: TIMEOUT 300
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
+. "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
 need mckey stdbuf jq
-
-# ours ARGUMENT...: a command of verbcast's that must succeed; its output in ours.out.
-ours()
-{
-	timeout 60 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null ||
-		fail "verbcast $* ends with $?: $(cat "$site_work/ours.err")"
-}
-
-# refused PATTERN ARGUMENT...
-refused()
-{
-	local pattern=$1
-
-	shift
-	timeout 60 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null &&
-		fail "verbcast $* succeeds"
-	grep -qE -- "$pattern" "$site_work/ours.err" || fail "verbcast $*: does not say: $pattern"
-}
 
 # manager NODE: its state.
 manager()
 {
-	timeout 20 "$VERBCAST" fabric show --json |
-		jq -r --arg node "$1" '.sms[] | select(.node == $node) | .state'
+	fabric_shows '.sms[] | select(.node == $node) | .state' --arg node "$1"
 }
 
 is()
@@ -54,7 +36,7 @@ speak()
 }
 joined()
 {
-	wait_for 20 "$1 has joined" said "$1" '^mckey: joined dgid: '
+	wait_for 20 "$1 has joined" mckey_joined "$1"
 }
 
 # settled: the greater one is master, and the other one, its standby, has what it has. Before

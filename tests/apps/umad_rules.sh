@@ -4,8 +4,7 @@
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 bin=$VERBCAST_BUILD/tests/apps/bin
-timeout 60 "$VERBCAST" fabric up --nodes 2 >"$site_work/up.out" 2>&1 ||
-	fail "fabric up: $(cat "$site_work/up.out")"
+ours fabric up --nodes 2
 site_run='--node h2'
 run "$bin/umad_rules" "$(count 5 300)"
 says run '^all of it$'
@@ -13,7 +12,7 @@ says run '^all of it$'
 say 'the end of the site'
 start waiter "$bin/umad_rules" end
 wait_for 20 'its port is open' said waiter '^open$'
-timeout 20 "$VERBCAST" stop >/dev/null || fail 'verbcast stop'
+ours stop
 ended waiter 20
 quiet waiter
 site_end dead

@@ -8,7 +8,7 @@ site_keep
 
 start members "$VERBCAST_BUILD/tests/apps/bin/unfit_members" "$(site_daemon)"
 members=$(pid members)
-ended members "$(limit 60 1000)"
+ended members "$(pick 60 1000)"
 quiet members
 
 word()

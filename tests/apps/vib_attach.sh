@@ -5,13 +5,6 @@
 site_begin
 bin=$VERBCAST_BUILD/tests/apps/bin
 
-ours()
-{
-	timeout 120 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null ||
-		fail "verbcast $* ends with $?: $(cat "$site_work/ours.err")"
-	quiet ours
-}
-
 # listen NODE: an ear there, under the node's name.
 listen()
 {
@@ -28,8 +21,7 @@ speak()
 # heard NODE COUNT: by its ear, which ends.
 heard()
 {
-	kill -TERM "$(pid "$1")"
-	ended "$1" 20
+	terminated "$1"
 	says "$1" "^got $2\$"
 }
 

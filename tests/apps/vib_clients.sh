@@ -5,7 +5,7 @@
 site_begin
 bin=$VERBCAST_BUILD/tests/apps/bin
 
-timeout 120 "$VERBCAST" fabric up --nodes 2 >/dev/null || fail 'fabric up'
+ours fabric up --nodes 2
 export CLIENT_ADDRESS=198.18.0.2
 site_run='--node h2'
 for client in verbs_rules verbs_life srq parent_domain cm_modes; do

@@ -3,10 +3,10 @@
 # assigned, send-only members. What arrived is read from each member's counters.
 # ctest: TIMEOUT 600
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
+. "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
 need mckey stdbuf ibv_devinfo
-timeout 60 "$VERBCAST" fabric up --nodes 4 >"$site_work/up.out" 2>&1 ||
-	fail "fabric up: $(cat "$site_work/up.out")"
+ours fabric up --nodes 4
 
 # address NODE MCKEY-ARGUMENT...: that of the node's vib0, of the group's family.
 address()
@@ -32,10 +32,8 @@ declare -A pids=()
 # joined NAME: it has; `group` is its MGID, `mlid` its MLID.
 joined()
 {
-	wait_for 20 "$1 has joined" said "$1" '^mckey: joined dgid: '
-	read -r group mlid <<<"$(sed -n \
-		's/^mckey: joined dgid: \([^ ]*\) mlid \([^ ]*\) .*/\1 \2/p' "$site_work/$1.out" |
-		head -n 1)"
+	wait_for 20 "$1 has joined" mckey_joined "$1"
+	read -r group mlid <<<"$(mckey_group "$1")"
 }
 
 # in GROUP COUNT: so many queue pairs are attached, on all nodes together.

@@ -6,18 +6,9 @@
 site_begin
 need ibv_ud_pingpong mckey
 
-timeout 120 "$VERBCAST" fabric up --nodes 3 >/dev/null || fail 'fabric up'
+ours fabric up --nodes 3
 
-# Whether a process listens on that TCP port; asking it would be taken for the client.
-listens()
-{
-	cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |
-		awk -v port="$(printf ':%04X$' "$1")" '$2 ~ port && $4 == "0A" { found = 1 }
-			END { exit !found }'
-}
-
-port=$((30000 + $$ % 10000))
-while listens $port; do port=$((port + 1)); done
+port=$(free_port 30000)
 
 # pingpong NAME ARGUMENT...: between two nodes.
 pingpong()

@@ -3,23 +3,12 @@
 # on a third one: numbered datagrams of all lengths reach all of them, in order, with the
 # content, the header and the addresses that they should have.
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
+. "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
 bin=$VERBCAST_BUILD/tests/apps/bin
 count=$(count 1000 10000)
 
-lid()
-{
-	status '.nodes[] | select(.name == $node) | .devices[] | select(.name == "vib0") |
-		.ports[0].lid' --arg node "$1"
-}
-
-gid()
-{
-	status '.nodes[] | select(.name == $node) | .devices[] | select(.name == "vib0") |
-		.ports[0].gids[0]' --arg node "$1"
-}
-
-timeout 120 "$VERBCAST" fabric up --ring 3:1 >/dev/null || fail 'fabric up'
+ours fabric up --ring 3:1
 n=0
 for sender in h1 h2 h3; do
 	n=$((n + 1))
@@ -30,7 +19,7 @@ for sender in h1 h2 h3; do
 		node=${who%.*}
 		site_run="--node $node" start "$who" "$bin/member" -m $group \
 			-b "198.18.0.${node#h}" -q 2 -r "$count" \
-			-L "$(lid $sender)" -G "$(gid $sender)"
+			-L "$(vib_port $sender .lid)" -G "$(vib_port $sender '.gids[0]')"
 	done
 	for who in h1.a h1.b h2.a h2.b; do
 		wait_for 20 "$who is a member" said $who joined

@@ -40,8 +40,8 @@ count()
 	echo $((soak > $1 ? soak : $1))
 }
 
-# limit CHECK SOAK: how many seconds all that may take.
-limit()
+# pick CHECK SOAK: the one or the other: how many seconds all that may take, a list.
+pick()
 {
 	if [ "$site_scale" = soak ]; then echo "$2"; else echo "$1"; fi
 }
@@ -69,10 +69,13 @@ say()
 
 fail()
 {
-	local file
+	local file i at=
 
+	for ((i = 1; i < ${#BASH_SOURCE[@]}; i++)); do
+		at+=" ${BASH_SOURCE[i]##*/}:${BASH_LINENO[i - 1]}"
+	done
 	echo "FAILED: $*"
-	echo "   at: ${BASH_SOURCE[1]##*/}:${BASH_LINENO[0]}${BASH_LINENO[1]:+, called from line ${BASH_LINENO[1]}}"
+	echo "   at:$at"
 	for file in "$site_work"/*.out "$site_work"/*.err; do
 		[ -s "$file" ] || continue
 		echo "--- ${file##*/}"
@@ -255,6 +258,13 @@ killed()
 	unset "site_pid[$name]"
 }
 
+# terminated NAME: SIGTERM tells it to end, and it does, well.
+terminated()
+{
+	kill -TERM "${site_pid[$1]}"
+	ended "$1" 20
+}
+
 # run PROGRAM ARGUMENT...: through `verbcast run`, to its end, which must be good.
 run()
 {
@@ -262,6 +272,36 @@ run()
 		>"$site_work/run.out" 2>"$site_work/run.err" </dev/null ||
 		fail "$* ended with $?"
 	[ ! -s "$site_work/run.err" ] || fail "$* says on its standard error what it should not"
+}
+
+# ours WORD...: a command of verbcast's, which must succeed without a complaint. What it says
+# is in ours.out.
+ours()
+{
+	timeout 120 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null ||
+		fail "verbcast $* ends with $?"
+	quiet ours
+}
+
+# fails STATUS PATTERN WORD...: a command of verbcast's, which must end so, and say why on
+# its standard error alone.
+fails()
+{
+	local want=$1 pattern=$2 got
+
+	shift 2
+	timeout 120 "$VERBCAST" "$@" >"$site_work/ours.out" 2>"$site_work/ours.err" </dev/null
+	got=$?
+	[ $got = "$want" ] || fail "verbcast $* ends with $got, not $want"
+	[ ! -s "$site_work/ours.out" ] || fail "verbcast $*: an error on standard output"
+	[ -z "$pattern" ] || grep -qE -- "$pattern" "$site_work/ours.err" ||
+		fail "verbcast $*: does not say: $pattern"
+}
+
+# refused PATTERN WORD...: what is asked for, not how.
+refused()
+{
+	fails 1 "$@"
 }
 
 said()
@@ -358,6 +398,25 @@ site_daemon()
 site_daemons()
 {
 	sort -u "$site_work/daemons" 2>/dev/null
+}
+
+# listens PORT: whether a process listens on that TCP port; asking it would be taken for
+# the client.
+listens()
+{
+	cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |
+		awk -v port="$(printf ':%04X$' "$1")" '$2 ~ port && $4 == "0A" { found = 1 }
+			END { exit !found }'
+}
+
+# free_port FROM: a TCP port that nobody listens on, of the ten thousand from there or the
+# next behind.
+free_port()
+{
+	local port=$(($1 + $$ % 10000))
+
+	while listens "$port"; do port=$((port + 1)); done
+	echo "$port"
 }
 
 process_gone()
