@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// links: ibumad
+// links: apps_umad
 /*
  * Nonsense to everybody: MADs that are wrong in their header, with anything behind it, by
  * LID and by directed route, to nodes, switches, the subnet administrator, and nobody.
@@ -8,34 +8,11 @@
  *
  * Nothing of it is waited for; it ends when a request that is good is answered again.
  */
-#include <endian.h>
-#include <errno.h>
-#include <infiniband/umad.h>
-#include <infiniband/umad_types.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define MAD_BYTES 256
-#define QKEY      0x80010000
-#define LIDS      12
-#define WAIT_MS   20000
+#include "umad.h"
 
-#define CHECK(condition)                                                           \
-	do {                                                                       \
-		if (!(condition)) {                                                \
-			fprintf(stderr, "%d: not true: %s (errno %d)\n", __LINE__, \
-				#condition, errno);                                \
-			exit(1);                                                   \
-		}                                                                  \
-	} while (0)
-
-struct buffer {
-	struct ib_user_mad umad;
-	uint8_t mad[MAD_BYTES];
-};
+#define LIDS 12
 
 static uint64_t state;
 
@@ -57,7 +34,7 @@ static const uint16_t attributes[] = { 0x01, 0x02, 0x10, 0x11, 0x12, 0x14,
 #define ONE_OF(list) (list)[any(sizeof(list) / sizeof((list)[0]))]
 
 /* What is right but for one thing. */
-static void fill(struct buffer *b)
+static void fill(struct client_mad *b)
 {
 	struct umad_hdr *h = umad_get_mad(&b->umad);
 
@@ -91,7 +68,7 @@ static void fill(struct buffer *b)
 	}
 }
 
-static void address(struct buffer *b)
+static void address(struct client_mad *b)
 {
 	bool smi = (b->mad[1] & 0x7f) == 1;
 
@@ -100,13 +77,13 @@ static void address(struct buffer *b)
 	umad_set_addr(&b->umad, b->mad[1] == 0x81 ? 0xffff : (int)any(LIDS), smi ? 0 : 1,
 		      (int)any(16),
 		      smi       ? 0
-		      : any(10) ? (int)QKEY
+		      : any(10) ? (int)GSI_QKEY
 				: (int)any(0x7fffffff));
 }
 
 static void drain(int id)
 {
-	struct buffer b;
+	struct client_mad b;
 	int length;
 
 	do
@@ -117,15 +94,10 @@ static void drain(int id)
 /* After all of it the port's own firmware answers. */
 static void is_well(int id, int agent)
 {
-	struct buffer b = { 0 };
-	struct umad_hdr *h = umad_get_mad(&b.umad);
+	struct client_mad b = { 0 };
+	struct umad_hdr *h = client_mad_header(&b, UMAD_CLASS_SUBN_DIRECTED_ROUTE, 1,
+					       UMAD_METHOD_GET, 0x11, 4711);
 
-	h->base_version = 1;
-	h->mgmt_class = UMAD_CLASS_SUBN_DIRECTED_ROUTE;
-	h->class_version = 1;
-	h->method = UMAD_METHOD_GET;
-	h->tid = htobe64(4711);
-	h->attr_id = htobe16(0x11);
 	memset(b.mad + 32, 0xff, 4);
 	umad_set_addr(&b.umad, 0xffff, 0, 0, 0);
 	CHECK(umad_send(id, agent, &b, MAD_BYTES, 1000, 5) == 0);
@@ -143,7 +115,7 @@ int main(int argc, char **argv)
 {
 	unsigned long count, sent = 0;
 	int id, smi, gsi;
-	struct buffer b;
+	struct client_mad b;
 
 	CHECK(argc == 3);
 	count = strtoul(argv[1], NULL, 10);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// links: ibumad
+// links: apps_umad
 /*
  * Programs with libibumad among each other, of one node and by its own port: transaction
  * ids, messages of many segments both ways, P_Keys, polling, many ports, and what is left
@@ -9,40 +9,22 @@
  *	umad_rules end		is told of the site's
  */
 #include <dlfcn.h>
-#include <endian.h>
-#include <errno.h>
-#include <infiniband/umad.h>
-#include <infiniband/umad_types.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define MAD_BYTES   256
-#define GSI_QKEY    0x80010000
+#include "umad.h"
+
 #define VENDOR      0x3a /* a class with segments; who made it stands behind them */
 #define VENDOR_DATA 40
 #define RMPP        24 /* offset in the MAD */
 #define OUI         37
 #define LONG_BYTES  (300 * 1024)
 #define PORTS       100
-#define WAIT_MS     20000
-
-#define CHECK(condition)                                                           \
-	do {                                                                       \
-		if (!(condition)) {                                                \
-			fprintf(stderr, "%d: not true: %s (errno %d)\n", __LINE__, \
-				#condition, errno);                                \
-			exit(1);                                                   \
-		}                                                                  \
-	} while (0)
 
 static uint8_t oui[3] = { 0x00, 0x12, 0x34 };
 static umad_port_t port;
@@ -85,17 +67,12 @@ static struct umad_hdr *header(struct buffer *b)
 /* To our own port. `length` beyond a MAD, or marked so: by segments. */
 static void fill(struct buffer *b, uint8_t method, uint64_t tid, int length)
 {
-	struct umad_hdr *h = header(b);
-	uint8_t *mad = (uint8_t *)h;
+	uint8_t *mad = umad_get_mad(&b->umad);
 
 	memset(b, 0, sizeof(*b));
 	for (int i = VENDOR_DATA; i < length; i++)
 		mad[i] = (uint8_t)(i * 7 + i / 251);
-	h->base_version = 1;
-	h->mgmt_class = VENDOR;
-	h->class_version = 1;
-	h->method = method;
-	h->tid = htobe64(tid);
+	client_mad_header(b, VENDOR, 1, method, 0, tid);
 	memcpy(mad + OUI, oui, 3);
 	if (length > MAD_BYTES) {
 		mad[RMPP] = 1;

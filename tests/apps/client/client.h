@@ -1,46 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What client programs of tests/apps share: checks, the first device, a UD queue pair
- * with numbered buffers, groups by their text, and what a process holds. Written against
- * the public API alone; a program wants it by the line "links: apps_client".
+ * What client programs of tests/apps share: the first device, a UD queue pair with
+ * numbered buffers, groups by their text, and what a process holds. Written against the
+ * public API alone; a program wants it by the line "links: apps_client".
  */
 #ifndef APPS_CLIENT_H
 #define APPS_CLIENT_H
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
-#define CHECK(condition)                                                             \
-	do {                                                                         \
-		if (!(condition)) {                                                  \
-			printf("%s:%d: not so: %s (errno %d)\n", __FILE__, __LINE__, \
-			       #condition, errno);                                   \
-			exit(1);                                                     \
-		}                                                                    \
-	} while (0)
-
-/* Of the calls that answer -1 and errno. */
-#define CHECK_FAILS(call, with)                         \
-	do {                                            \
-		errno = 0;                              \
-		CHECK((call) == -1 && errno == (with)); \
-	} while (0)
-
-/* Of the calls that answer null and errno. */
-#define CHECK_NULL(call, with)                     \
-	do {                                       \
-		errno = 0;                         \
-		CHECK(!(call) && errno == (with)); \
-	} while (0)
+#include "check.h"
 
 #define CLIENT_QKEY    0x11111111
 #define CLIENT_GRH     40
