@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // links: apps_client
 /*
- * Datagrams in a partition: a queue pair whose P_Key is PKEY, wherever that is in its
- * port's table.
+ * Datagrams in a partition: a queue pair of vib0 whose P_Key is PKEY, wherever that is in
+ * its port's table. It joins no group: membership of the port is somebody else's business.
  *
  *	parted PKEY hear [MGID MLID]       says "ready QPN LID", and when it is told to end
  *	                                   (SIGTERM) how many came
  *	parted PKEY send LID QPN COUNT
  *	parted PKEY cast MGID MLID COUNT
  *
- * A P_Key that the port has not ends it with "no such P_Key", status 3.
+ * The Q_Key is CLIENT_QKEY. A P_Key that the port has not ends it with "no such P_Key",
+ * status 3.
  */
 #include <arpa/inet.h>
 #include <signal.h>
@@ -24,37 +25,6 @@ static volatile sig_atomic_t stop;
 static void on_term(int number)
 {
 	stop = number;
-}
-
-static struct ibv_context *open_vib(void)
-{
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	struct ibv_context *context = NULL;
-
-	CHECK(list);
-	for (unsigned int i = 0; list[i] && !context; i++)
-		if (!strcmp(ibv_get_device_name(list[i]), "vib0"))
-			CHECK(context = ibv_open_device(list[i]));
-	CHECK(context);
-	ibv_free_device_list(list);
-	return context;
-}
-
-static void to_partition(struct ibv_qp *qp, int index)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
-
-	CHECK(!ibv_modify_qp(qp, &attr, IBV_QP_STATE));
-	attr = (struct ibv_qp_attr){ .qp_state = IBV_QPS_INIT,
-				     .port_num = 1,
-				     .pkey_index = (uint16_t)index,
-				     .qkey = CLIENT_QKEY };
-	CHECK(!ibv_modify_qp(
-		qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY));
-	attr.qp_state = IBV_QPS_RTR;
-	CHECK(!ibv_modify_qp(qp, &attr, IBV_QP_STATE));
-	attr.qp_state = IBV_QPS_RTS;
-	CHECK(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN));
 }
 
 static unsigned int take(struct client_qp *q)
@@ -125,7 +95,7 @@ int main(int argc, char **argv)
 	CHECK(argc >= 3);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	sigaction(SIGTERM, &action, NULL);
-	context = open_vib();
+	context = client_open_device("vib0");
 	index = ibv_get_pkey_index(context, 1,
 				   htons((uint16_t)strtoul(argv[1], NULL, 0)));
 	if (index < 0) {
@@ -134,7 +104,7 @@ int main(int argc, char **argv)
 	}
 	CHECK(pd = ibv_alloc_pd(context));
 	client_qp_open(&q, pd, DEPTH);
-	to_partition(q.qp, index);
+	client_to_partition(q.qp, (uint16_t)index);
 	if (!strcmp(argv[2], "hear")) {
 		hear(&q, argv + 3);
 	} else if (!strcmp(argv[2], "send")) {

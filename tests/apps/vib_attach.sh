@@ -8,14 +8,14 @@ bin=$VERBCAST_BUILD/tests/apps/bin
 # listen NODE: an ear there, under the node's name.
 listen()
 {
-	site_run="--node $1" start "$1" "$bin/ear" "$group" "$mlid"
-	wait_for 10 "$1 is attached" said "$1" ready
+	site_run="--node $1" start "$1" "$bin/parted" 0xffff hear "$group" "$mlid"
+	wait_for 10 "$1 is attached" said "$1" '^ready '
 }
 
 # speak NODE: ten datagrams from there.
 speak()
 {
-	site_run="--node $1" run "$bin/ear" "$group" "$mlid" 10
+	site_run="--node $1" run "$bin/parted" 0xffff cast "$group" "$mlid" 10
 }
 
 # heard NODE COUNT: by its ear, which ends.
@@ -93,7 +93,7 @@ says asking 'MULTICAST_ERROR, status -110'
 ours fabric sm start
 
 say 'nobody anywhere'
-site_run='--node h2' start nobody "$bin/ear" ff15:a01b::8 0xc099 3
+site_run='--node h2' start nobody "$bin/parted" 0xffff cast ff15:a01b::8 0xc099 3
 nobody=$(pid nobody)
 ended nobody 20
 wait_for 10 'three to no group' lost "$nobody" NO_GROUP 3

@@ -124,19 +124,30 @@ bool client_infiniband(void)
 
 struct ibv_context *client_open(void)
 {
-	struct ibv_device **list = ibv_get_device_list(NULL);
+	return client_open_device(NULL);
+}
+
+struct ibv_context *client_open_device(const char *name)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL), **device = list;
 	struct ibv_context *context;
 
-	CHECK(list && list[0]);
-	CHECK(context = ibv_open_device(list[0]));
+	CHECK(list);
+	while (name && *device && strcmp(ibv_get_device_name(*device), name))
+		device++;
+	CHECK(*device);
+	CHECK(context = ibv_open_device(*device));
 	ibv_free_device_list(list);
 	look_at(context);
 	return context;
 }
 
-void client_to_state(struct ibv_qp *qp, enum ibv_qp_state to, uint32_t qkey)
+static void to_state(struct ibv_qp *qp, enum ibv_qp_state to, uint32_t qkey,
+		     uint16_t pkey_index)
 {
-	struct ibv_qp_attr attr = { .port_num = 1, .qkey = qkey };
+	struct ibv_qp_attr attr = { .port_num = 1,
+				    .qkey = qkey,
+				    .pkey_index = pkey_index };
 	const int masks[] = {
 		[IBV_QPS_INIT] =
 			IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY,
@@ -146,6 +157,19 @@ void client_to_state(struct ibv_qp *qp, enum ibv_qp_state to, uint32_t qkey)
 
 	for (attr.qp_state = IBV_QPS_INIT; attr.qp_state <= to; attr.qp_state++)
 		CHECK(!ibv_modify_qp(qp, &attr, masks[attr.qp_state]));
+}
+
+void client_to_state(struct ibv_qp *qp, enum ibv_qp_state to, uint32_t qkey)
+{
+	to_state(qp, to, qkey, 0);
+}
+
+void client_to_partition(struct ibv_qp *qp, uint16_t pkey_index)
+{
+	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
+
+	CHECK(!ibv_modify_qp(qp, &reset, IBV_QP_STATE));
+	to_state(qp, IBV_QPS_RTS, CLIENT_QKEY, pkey_index);
 }
 
 union ibv_gid client_gid(const char *text)

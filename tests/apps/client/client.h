@@ -56,9 +56,12 @@ void client_check_flat(const struct client_holdings *before, size_t slack);
 
 /* The first device: RoCE, or on a node of the fabric InfiniBand. */
 struct ibv_context *client_open(void);
+struct ibv_context *client_open_device(const char *name);
 /* Whether that is InfiniBand, or what client_bound_id() is bound to. */
 bool client_infiniband(void);
 void client_to_state(struct ibv_qp *qp, enum ibv_qp_state to, uint32_t qkey);
+/* From whatever it is to RTS, with the P_Key of that place in the port's table. */
+void client_to_partition(struct ibv_qp *qp, uint16_t pkey_index);
 /* "239.1.2.3" is the IPv4-mapped one, as RoCEv2 has it. */
 union ibv_gid client_gid(const char *text);
 /* The n-th of as many groups as one likes. */
