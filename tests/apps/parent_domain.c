@@ -6,7 +6,6 @@
  */
 #include "client.h"
 
-#define QKEY      0x11111111
 #define GRH_BYTES 40
 #define BYTES     64
 #define DEPTH     32
@@ -124,20 +123,6 @@ static struct ibv_srq *create_srq(struct ibv_pd *pd)
 
 /* -- traffic ------------------------------------------------------------------------ */
 
-static void to_rts(struct ibv_qp *qp)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT,
-				    .port_num = 1,
-				    .qkey = QKEY };
-
-	CHECK(!ibv_modify_qp(
-		qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY));
-	attr.qp_state = IBV_QPS_RTR;
-	CHECK(!ibv_modify_qp(qp, &attr, IBV_QP_STATE));
-	attr.qp_state = IBV_QPS_RTS;
-	CHECK(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN));
-}
-
 static union ibv_gid group = { .raw = { [10] = 0xff, 0xff, 239, 5, 6, 1 } };
 
 /* A queue pair's memory, message and receive. */
@@ -167,7 +152,7 @@ static void post_pair(struct end *e)
 
 	send.wr.ud.ah = e->ah;
 	send.wr.ud.remote_qpn = 0xffffff;
-	send.wr.ud.remote_qkey = QKEY;
+	send.wr.ud.remote_qkey = CLIENT_QKEY;
 	if (e->srq)
 		CHECK(!ibv_post_srq_recv(e->srq, &recv, &bad_recv));
 	else
@@ -206,7 +191,7 @@ static void end_open(struct end *e, struct world *w, bool shared)
 	CHECK(e->mr = ibv_reg_mr(w->parent, e->buffer, sizeof(e->buffer),
 				 IBV_ACCESS_LOCAL_WRITE));
 	e->ah = client_ah(w->parent, &group);
-	to_rts(e->qp);
+	client_to_state(e->qp, IBV_QPS_RTS, CLIENT_QKEY);
 	CHECK(!client_attach(e->qp, &group));
 }
 

@@ -16,7 +16,6 @@
 
 #include "client.h"
 
-#define QKEY      0x11111111
 #define GRH_BYTES 40
 #define BYTES     256 /* of a message */
 #define BUFFER    (GRH_BYTES + BYTES)
@@ -38,20 +37,6 @@ struct world {
 	unsigned int attached;
 	char *memory; /* DEPTH receives and what is sent */
 };
-
-static void to_rts(struct ibv_qp *qp)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT,
-				    .port_num = 1,
-				    .qkey = QKEY };
-
-	CHECK(!ibv_modify_qp(
-		qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY));
-	attr.qp_state = IBV_QPS_RTR;
-	CHECK(!ibv_modify_qp(qp, &attr, IBV_QP_STATE));
-	attr.qp_state = IBV_QPS_RTS;
-	CHECK(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN));
-}
 
 static int to_error(struct ibv_qp *qp)
 {
@@ -104,13 +89,13 @@ static void world_open(struct world *w, unsigned int members)
 				 IBV_ACCESS_LOCAL_WRITE));
 	CHECK(w->srq = create_srq(w, DEPTH, 2));
 	CHECK(w->sender = create_qp(w, NULL));
-	to_rts(w->sender);
+	client_to_state(w->sender, IBV_QPS_RTS, CLIENT_QKEY);
 	w->ah = client_ah(w->pd, &w->mgid);
 	for (w->attached = 0; w->attached < members; w->attached++) {
 		struct ibv_qp *qp = create_qp(w, w->srq);
 
 		CHECK(qp && qp->srq == w->srq);
-		to_rts(qp);
+		client_to_state(qp, IBV_QPS_RTS, CLIENT_QKEY);
 		CHECK(!client_attach(qp, &w->mgid));
 		w->members[w->attached] = qp;
 	}
@@ -179,7 +164,7 @@ static void send_number(struct world *w, uint32_t number, uint32_t bytes)
 		memcpy(from, &number, sizeof(number));
 	wr.wr.ud.ah = w->ah;
 	wr.wr.ud.remote_qpn = 0xffffff;
-	wr.wr.ud.remote_qkey = QKEY;
+	wr.wr.ud.remote_qkey = CLIENT_QKEY;
 	CHECK(!ibv_post_send(w->sender, &wr, &bad));
 	while (ibv_poll_cq(w->send_cq, 1, &wc) == 0)
 		CHECK(client_now_ms() < end);

@@ -14,7 +14,6 @@
 
 #include "client.h"
 
-#define QKEY      0x11111111
 #define GRH_BYTES 40
 #define BYTES     64
 #define DEPTH     16
@@ -31,20 +30,6 @@ struct end {
 	struct ibv_ah *ah;
 	char buffer[2 * BYTES + GRH_BYTES];
 };
-
-static void to_rts(struct ibv_qp *qp)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT,
-				    .port_num = 1,
-				    .qkey = QKEY };
-
-	CHECK(!ibv_modify_qp(
-		qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY));
-	attr.qp_state = IBV_QPS_RTR;
-	CHECK(!ibv_modify_qp(qp, &attr, IBV_QP_STATE));
-	attr.qp_state = IBV_QPS_RTS;
-	CHECK(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN));
-}
 
 static struct ibv_ah *ah_to_self(struct end *e)
 {
@@ -70,7 +55,7 @@ static void end_open(struct end *e)
 	CHECK(e->cq = ibv_create_cq(e->context, 2 * DEPTH, e, e->channel, 0));
 	attr.send_cq = attr.recv_cq = e->cq;
 	CHECK(e->qp = ibv_create_qp(e->pd, &attr));
-	to_rts(e->qp);
+	client_to_state(e->qp, IBV_QPS_RTS, CLIENT_QKEY);
 	CHECK(e->mr = ibv_reg_mr(e->pd, e->buffer, sizeof(e->buffer),
 				 IBV_ACCESS_LOCAL_WRITE));
 	CHECK(e->ah = ah_to_self(e));
@@ -111,7 +96,7 @@ static int post_send(struct end *e)
 
 	wr.wr.ud.ah = e->ah;
 	wr.wr.ud.remote_qpn = e->qp->qp_num;
-	wr.wr.ud.remote_qkey = QKEY;
+	wr.wr.ud.remote_qkey = CLIENT_QKEY;
 	return ibv_post_send(e->qp, &wr, &bad);
 }
 
