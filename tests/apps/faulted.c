@@ -7,11 +7,10 @@
  *	faulted receive GROUP COUNT [wait]  says "ready", and after COUNT datagrams "got N N N",
  *	                                    in their order, a broken one as "N!". COUNT 0: at
  *	                                    SIGTERM. wait: asleep in ibv_get_cq_event
- *	faulted send GROUP COUNT [MS]       sends 0 to COUNT - 1, sees each complete, says
- *	                                    "sent COUNT", and lives so long still
+ *	faulted send GROUP COUNT [stay]     sends 0 to COUNT - 1, sees each complete, says
+ *	                                    "sent COUNT". stay: and lives until SIGTERM
  */
 #include <signal.h>
-#include <unistd.h>
 
 #include "client.h"
 
@@ -126,12 +125,10 @@ static void receive(struct ibv_context *context, struct ibv_pd *pd, const char *
 
 /* -- sending -------------------------------------------------------------------------- */
 
-static void send_all(struct ibv_pd *pd, const char *group, unsigned int count,
-		     unsigned int linger_ms)
+static void send_all(struct ibv_pd *pd, const char *group, unsigned int count, bool stay)
 {
 	union ibv_gid gid = client_gid(group);
 	struct ibv_ah *ah = client_ah(pd, &gid);
-	uint64_t end = client_now_ms() + linger_ms;
 	struct client_qp q;
 
 	client_qp_open(&q, pd, 1);
@@ -139,8 +136,8 @@ static void send_all(struct ibv_pd *pd, const char *group, unsigned int count,
 		client_cast(&q, ah, (char)i);
 	printf("sent %u\n", count);
 	fflush(stdout);
-	while (client_now_ms() < end)
-		usleep(1000);
+	while (stay && !stop)
+		client_pause();
 	CHECK(!ibv_destroy_ah(ah));
 	client_qp_close(&q);
 }
@@ -158,7 +155,6 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "receive"))
 		receive(context, pd, argv[2], (unsigned int)atoi(argv[3]), argc > 4);
 	else
-		send_all(pd, argv[2], (unsigned int)atoi(argv[3]),
-			 argc > 4 ? (unsigned int)atoi(argv[4]) : 0);
+		send_all(pd, argv[2], (unsigned int)atoi(argv[3]), argc > 4);
 	return 0;
 }
