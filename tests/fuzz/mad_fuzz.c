@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "input.h"
 #include "wire/ib_packet.h"
 #include "wire/mad.h"
 #include "wire/sa.h"
@@ -95,24 +96,14 @@ static const struct codec codecs[] = {
 	ENTRY(sa_inform_info, SA_INFORM_BYTES),
 };
 
-static uint8_t *exactly(const uint8_t *data, size_t bytes)
-{
-	uint8_t *copy = malloc(bytes);
-
-	if (!copy)
-		abort();
-	memcpy(copy, data, bytes);
-	return copy;
-}
-
 static void check_codec(const struct codec *c, const uint8_t *data)
 {
-	uint8_t *wire = exactly(data, c->bytes), *again;
+	uint8_t *wire = fuzz_exact(data, c->bytes), *again;
 	union any value;
 
 	c->get(wire, &value);
 	c->put(wire, &value);
-	again = exactly(wire, c->bytes);
+	again = fuzz_exact(wire, c->bytes);
 	memset(&value, 0xa5, sizeof(value));
 	c->get(wire, &value);
 	c->put(again, &value);

@@ -10,16 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "input.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void feed(const uint8_t *data, size_t size)
 {
-	uint8_t *exact = malloc(size ? size : 1);
+	uint8_t *exact = fuzz_exact(data, size);
 
-	if (!exact)
-		exit(1);
-	if (size)
-		memcpy(exact, data, size);
 	LLVMFuzzerTestOneInput(exact, size);
 	free(exact);
 }

@@ -13,6 +13,7 @@
 
 #include "core/sa/ib_sa.h"
 #include "harness/harness.h"
+#include "input.h"
 #include "unit/core_mad/fake_hca.h"
 #include "wire/sa.h"
 
@@ -46,19 +47,6 @@ static struct world {
 	unsigned int request_count;
 	u8 callback_says;
 } world;
-
-struct input {
-	const uint8_t *data;
-	size_t size;
-};
-
-static u8 take(struct input *in)
-{
-	if (!in->size)
-		return 0;
-	in->size--;
-	return *in->data++;
-}
 
 static void check(bool good)
 {
@@ -171,13 +159,12 @@ static void collect(void)
 }
 
 /* A request comes back as its answer, changed as the input says. */
-static void answer(u8 argument, struct input *in)
+static void answer(u8 argument, struct fuzz_input *in)
 {
 	struct fake_mad mad = world.requests[argument % REQUESTS];
-	u8 *exact = malloc(MAD_BYTES);
-	u8 changes = take(in);
+	u8 *exact = fuzz_exact(mad.bytes, MAD_BYTES);
+	u8 changes = fuzz_byte(in);
 
-	memcpy(exact, mad.bytes, MAD_BYTES);
 	exact[3] = exact[3] == MAD_METHOD_SET ? MAD_METHOD_GET_RESP
 					      : exact[3] | MAD_METHOD_RESPONSE;
 	if (argument & 0x40) /* a segment of a table */
@@ -189,9 +176,9 @@ static void answer(u8 argument, struct input *in)
 						       .segment = 1,
 						       .payload_length = 220 });
 	for (u8 i = 0; i < changes && in->size; i++) {
-		u8 place = take(in);
+		u8 place = fuzz_byte(in);
 
-		exact[place] = take(in);
+		exact[place] = fuzz_byte(in);
 	}
 	fake_hca_answer(&world.hca, argument & 0x80 ? 2 : 1, &mad.packet, exact);
 	free(exact);
@@ -267,7 +254,7 @@ static void end(void)
 	ib_node_destroy(world.node);
 }
 
-static void step(u8 what, u8 argument, struct input *in)
+static void step(u8 what, u8 argument, struct fuzz_input *in)
 {
 	switch (what % 8) {
 	case 0:
@@ -301,13 +288,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct input in = { data, size };
+	struct fuzz_input in = { data, size };
 
 	begin();
 	for (unsigned int i = 0; i < STEPS_MAX && in.size; i++) {
-		u8 what = take(&in);
+		u8 what = fuzz_byte(&in);
 
-		step(what, take(&in), &in);
+		step(what, fuzz_byte(&in), &in);
 		collect();
 	}
 	end();

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "input.h"
 #include "unit/fabric_sa/small_subnet.h"
 
 #define HOSTS       6u
@@ -21,11 +22,6 @@
 #define CHANGES     0x11u
 #define DATABASE    0x12u
 #define CREATE_MASK 0x130c7u
-
-struct input {
-	const uint8_t *data;
-	size_t size;
-};
 
 struct peer {
 	struct world *world;
@@ -50,29 +46,6 @@ struct world {
 	uint64_t tid;
 };
 
-static uint8_t take_byte(struct input *in)
-{
-	if (!in->size)
-		return 0;
-	in->size--;
-	return *in->data++;
-}
-
-static size_t take_bytes(struct input *in, uint8_t *out, size_t room)
-{
-	size_t n = take_byte(in);
-
-	if (n > in->size)
-		n = in->size;
-	if (n > room)
-		n = room;
-	if (n)
-		memcpy(out, in->data, n);
-	in->data += n;
-	in->size -= n;
-	return n;
-}
-
 static void sent(void *arg, const struct ib_packet *packet)
 {
 	struct peer *from = arg;
@@ -93,22 +66,10 @@ static void sent(void *arg, const struct ib_packet *packet)
 
 static void deliver(struct peer *to, uint16_t from, const uint8_t *bytes, size_t length)
 {
-	/* Exact, for AddressSanitizer to see what is read behind it. */
-	uint8_t *exact = malloc(length ? length : 1);
-	struct ib_packet packet = { .slid = from,
-				    .dlid = to->lid,
-				    .pkey = 0xffff,
-				    .dest_qp = 1,
-				    .src_qp = 1,
-				    .qkey = IB_GSI_QKEY,
-				    .payload = exact,
-				    .length = (uint32_t)length };
+	uint8_t *exact = fuzz_exact(bytes, length);
+	struct ib_packet packet = small_packet(from, to->lid, exact, length);
 	struct mad_header h = { 0 };
 
-	if (!exact)
-		abort();
-	if (length)
-		memcpy(exact, bytes, length);
 	if (length >= MAD_HEADER_BYTES)
 		mad_header_get(exact, &h);
 	if (h.mgmt_class == MAD_CLASS_SUBN_ADM)
@@ -135,7 +96,7 @@ static void pass_on(struct world *w, uint8_t damage)
 }
 
 /* What fits on what it has asked, of one segment. */
-static void feed(struct world *w, struct input *in, uint8_t attribute)
+static void feed(struct world *w, struct fuzz_input *in, uint8_t attribute)
 {
 	uint8_t mad[MAD_BYTES] = { 0 };
 	struct mad_header h = { .base_version = 1,
@@ -152,18 +113,18 @@ static void feed(struct world *w, struct input *in, uint8_t attribute)
 
 	mad_header_put(mad, &h);
 	memcpy(mad + PEER_HEAD, w->follow + PEER_HEAD, FIELDS);
-	n = take_bytes(in, mad + PEER_HEAD + FIELDS, MAD_BYTES - PEER_HEAD - FIELDS);
+	n = fuzz_bytes(in, mad + PEER_HEAD + FIELDS, MAD_BYTES - PEER_HEAD - FIELDS);
 	mad[PEER_HEAD + 31] = (uint8_t)n;
 	rmpp.payload_length = (uint32_t)(PEER_HEAD - RMPP_HEADER_BYTES + FIELDS + n);
 	rmpp_header_put(mad, &rmpp);
 	deliver(&w->peers[1], 1, mad, sizeof(mad));
 }
 
-static void raw(struct world *w, struct input *in, uint8_t how)
+static void raw(struct world *w, struct fuzz_input *in, uint8_t how)
 {
 	uint8_t bytes[MAD_BYTES] = { 0 };
 
-	take_bytes(in, bytes, sizeof(bytes));
+	fuzz_bytes(in, bytes, sizeof(bytes));
 	bytes[1] = how & 8 ? SM_PEER_CLASS : bytes[1];
 	deliver(&w->peers[how & 1], how >> 4, bytes, sizeof(bytes));
 }
@@ -212,9 +173,9 @@ static void pass_time(struct world *w, uint64_t ns)
 	timer_queue_run(&w->timers, end);
 }
 
-static void step(struct world *w, struct input *in)
+static void step(struct world *w, struct fuzz_input *in)
 {
-	uint8_t what = take_byte(in), how = take_byte(in);
+	uint8_t what = fuzz_byte(in), how = fuzz_byte(in);
 
 	switch (what % 9) {
 	case 0:
@@ -253,7 +214,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct input in = { data, size };
+	struct fuzz_input in = { data, size };
 	struct world *w = calloc(1, sizeof(*w));
 	struct sa_server_config config = { 0 };
 

@@ -12,15 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "input.h"
 #include "unit/fabric_sa/small_subnet.h"
 
 #define HOSTS     6u
 #define STEPS_MAX 256u
-
-struct input {
-	const uint8_t *data;
-	size_t size;
-};
 
 struct world {
 	struct timer_queue timers;
@@ -31,30 +27,6 @@ struct world {
 	uint16_t last_to;
 	uint64_t tid;
 };
-
-static uint8_t take_byte(struct input *in)
-{
-	if (!in->size)
-		return 0;
-	in->size--;
-	return *in->data++;
-}
-
-/* A length and so many bytes, as far as there are any. */
-static size_t take_bytes(struct input *in, uint8_t *out, size_t room)
-{
-	size_t n = take_byte(in);
-
-	if (n > in->size)
-		n = in->size;
-	if (n > room)
-		n = room;
-	if (n)
-		memcpy(out, in->data, n);
-	in->data += n;
-	in->size -= n;
-	return n;
-}
 
 static void sent(void *arg, const struct ib_packet *packet)
 {
@@ -69,27 +41,15 @@ static void sent(void *arg, const struct ib_packet *packet)
 static void deliver(struct world *w, unsigned int lid, const uint8_t *bytes,
 		    size_t length)
 {
-	/* Exact, for AddressSanitizer to see what is read behind it. */
-	uint8_t *exact = malloc(length ? length : 1);
-	struct ib_packet packet = { .slid = (uint16_t)lid,
-				    .dlid = 1,
-				    .pkey = 0xffff,
-				    .dest_qp = 1,
-				    .src_qp = 1,
-				    .qkey = IB_GSI_QKEY,
-				    .payload = exact,
-				    .length = (uint32_t)length };
+	uint8_t *exact = fuzz_exact(bytes, length);
+	struct ib_packet packet = small_packet((uint16_t)lid, 1, exact, length);
 
-	if (!exact)
-		abort();
-	if (length)
-		memcpy(exact, bytes, length);
 	sa_server_sm_ops.receive(w->server, &packet);
 	free(exact);
 }
 
 /* A method, an attribute, a mask, and a record that may be anything. */
-static void request(struct world *w, struct input *in, uint8_t host)
+static void request(struct world *w, struct fuzz_input *in, uint8_t host)
 {
 	static const uint8_t methods[] = { MAD_METHOD_SET,       MAD_METHOD_DELETE,
 					   MAD_METHOD_GET,       MAD_METHOD_GET_TABLE,
@@ -107,26 +67,26 @@ static void request(struct world *w, struct input *in, uint8_t host)
 				     .class_version = 2,
 				     .tid = ++w->tid };
 	struct sa_header sa = { 0 };
-	uint8_t what = take_byte(in);
+	uint8_t what = fuzz_byte(in);
 
 	header.method = methods[(what & 7) % sizeof(methods)];
 	header.attr_id =
 		attributes[(what >> 3) % (sizeof(attributes) / sizeof(attributes[0]))];
-	take_bytes(in, mask, sizeof(mask));
+	fuzz_bytes(in, mask, sizeof(mask));
 	for (unsigned int i = 0; i < 8; i++)
 		sa.comp_mask |= (uint64_t)mask[i] << 8 * i;
 	sa.sm_key = host >> 7; /* trusted or not */
 	mad_header_put(mad, &header);
 	sa_header_put(mad, &sa);
-	take_bytes(in, mad + SA_DATA, SA_DATA_BYTES);
+	fuzz_bytes(in, mad + SA_DATA, SA_DATA_BYTES);
 	deliver(w, host & 7, mad, sizeof(mad));
 }
 
 /* Bytes as they come: the whole of a packet. */
-static void packet(struct world *w, struct input *in, uint8_t host)
+static void packet(struct world *w, struct fuzz_input *in, uint8_t host)
 {
 	uint8_t bytes[MAD_BYTES + 16] = { 0 };
-	size_t n = take_bytes(in, bytes, sizeof(bytes));
+	size_t n = fuzz_bytes(in, bytes, sizeof(bytes));
 
 	deliver(w, host & 7, bytes, host & 8 ? MAD_BYTES : n);
 }
@@ -177,19 +137,19 @@ static void save_and_load(struct world *w, uint8_t harm)
 	free(bytes);
 }
 
-static void load(struct world *w, struct input *in)
+static void load(struct world *w, struct fuzz_input *in)
 {
 	uint8_t bytes[255];
-	size_t n = take_bytes(in, bytes, sizeof(bytes));
+	size_t n = fuzz_bytes(in, bytes, sizeof(bytes));
 
 	sa_server_load(w->server, bytes, n);
 }
 
-static void trap(struct world *w, struct input *in)
+static void trap(struct world *w, struct fuzz_input *in)
 {
 	uint8_t bytes[NOTICE_TRAP_BYTES] = { 0 };
 
-	take_bytes(in, bytes, sizeof(bytes));
+	fuzz_bytes(in, bytes, sizeof(bytes));
 	sa_server_sm_ops.trap(w->server, bytes);
 }
 
@@ -214,9 +174,9 @@ static void circumstances(struct world *w, uint8_t what)
 		small_host(&w->sm, 4)->info.neighbor_mtu ^= 1;
 }
 
-static void step(struct world *w, struct input *in)
+static void step(struct world *w, struct fuzz_input *in)
 {
-	uint8_t what = take_byte(in), arg = take_byte(in);
+	uint8_t what = fuzz_byte(in), arg = fuzz_byte(in);
 
 	switch (what % 12) {
 	case 0:
@@ -283,7 +243,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct world world;
-	struct input in = { .data = data, .size = size };
+	struct fuzz_input in = { .data = data, .size = size };
 	struct world *w = &world;
 	struct sa_server_config config = { .timers = &w->timers, .random = &w->random };
 	uint16_t mlid = 0;

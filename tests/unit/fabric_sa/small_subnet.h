@@ -92,6 +92,20 @@ static inline void small_gid(union ib_gid *gid, uint64_t prefix, uint64_t guid)
 	}
 }
 
+/* To the general services of a port, from another's. */
+static inline struct ib_packet small_packet(uint16_t from, uint16_t to,
+					    const uint8_t *payload, size_t length)
+{
+	return (struct ib_packet){ .slid = from,
+				   .dlid = to,
+				   .pkey = 0xffff,
+				   .dest_qp = IB_QP_GSI,
+				   .src_qp = IB_QP_GSI,
+				   .qkey = IB_GSI_QKEY,
+				   .payload = payload,
+				   .length = (uint32_t)length };
+}
+
 static inline void small_link(struct subnet_port *port, uint16_t lid)
 {
 	port->seen = true;

@@ -327,14 +327,7 @@ static inline void world_ask_put(const struct world_ask *ask, uint8_t bytes[MAD_
 static inline void world_deliver(struct world *w, unsigned int host,
 				 const uint8_t bytes[MAD_BYTES])
 {
-	struct ib_packet packet = { .slid = (uint16_t)host,
-				    .dlid = 1,
-				    .pkey = 0xffff,
-				    .dest_qp = IB_QP_GSI,
-				    .src_qp = IB_QP_GSI,
-				    .qkey = IB_GSI_QKEY,
-				    .payload = bytes,
-				    .length = MAD_BYTES };
+	struct ib_packet packet = small_packet((uint16_t)host, 1, bytes, MAD_BYTES);
 
 	sa_server_sm_ops.receive(w->server, &packet);
 }
