@@ -102,21 +102,11 @@ static void pack(const struct ib_sa_mcmember_rec *rec, u8 *to)
 
 static void ask_by_mad(const struct ib_sa_mcmember_rec *rec, ib_sa_comp_mask mask)
 {
-	struct ib_mad_send_buf *send =
-		ib_create_send_mad(node.agent, 1, 0, 0, IB_MGMT_SA_HDR, IB_MGMT_SA_DATA,
-				   GFP_KERNEL, IB_MGMT_BASE_VERSION);
-	struct ib_sa_mad *mad;
+	struct ib_mad_send_buf *send = site_sa_request(
+		node.agent, node.sm, IB_MGMT_METHOD_SET, IB_SA_ATTR_MC_MEMBER_REC, 2000);
+	struct ib_sa_mad *mad = send->mad;
 
-	assert_false(IS_ERR(send));
-	send->ah = node.sm;
-	send->timeout_ms = 2000;
 	send->retries = 3;
-	mad = send->mad;
-	mad->mad_hdr.base_version = IB_MGMT_BASE_VERSION;
-	mad->mad_hdr.mgmt_class = IB_MGMT_CLASS_SUBN_ADM;
-	mad->mad_hdr.class_version = IB_SA_CLASS_VERSION;
-	mad->mad_hdr.method = IB_MGMT_METHOD_SET;
-	mad->mad_hdr.attr_id = cpu_to_be16(IB_SA_ATTR_MC_MEMBER_REC);
 	mad->sa_hdr.comp_mask = mask;
 	pack(rec, mad->data);
 	node.answered = UINT_MAX;
@@ -170,16 +160,6 @@ static void is_accepted(struct ib_sa_mcmember_rec rec, ib_sa_comp_mask mask)
 
 /* -- a node that asks, and another one's group ---------------------------------------- */
 
-static struct ib_ah *ah_of_sm(void)
-{
-	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_IB, .port_num = 1 };
-	struct ib_port_attr port;
-
-	assert_int_equal(ib_query_port(node.device, 1, &port), 0);
-	rdma_ah_set_dlid(&attr, port.sm_lid);
-	return rdma_create_ah(node.pd, &attr, 0);
-}
-
 static void be_on(unsigned int number)
 {
 	assert_int_equal(kapi_node_enter(number), 0);
@@ -198,7 +178,7 @@ static int open_node(void **state)
 	init_completion(&node.done);
 	ib_sa_register_client(&node.client);
 	node.pd = ib_alloc_pd(node.device, 0);
-	node.sm = ah_of_sm();
+	node.sm = site_sm_ah(node.device, node.pd);
 	node.agent = ib_register_mad_agent(node.device, 1, IB_QPT_GSI, NULL, 0, mad_sent,
 					   mad_received, NULL, 0);
 	assert_false(IS_ERR(node.pd) || IS_ERR(node.sm) || IS_ERR(node.agent));

@@ -10,6 +10,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "fake.h"
+#include "mcmember.h"
 #include "site.h"
 
 #define NODES    3
@@ -77,13 +78,6 @@ static struct ib_client *const client = &all.client;
 
 /* -- members --------------------------------------------------------------------------- */
 
-static union ib_gid group_of(u8 kind, u8 n)
-{
-	return (union ib_gid){
-		.raw = { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, [12] = 9, [14] = kind, n },
-	};
-}
-
 static int told(int status, struct ib_sa_multicast *multicast)
 {
 	struct member *m = multicast->context;
@@ -97,11 +91,6 @@ static int told(int status, struct ib_sa_multicast *multicast)
 
 static struct ib_sa_multicast *join(struct member *m, union ib_gid mgid)
 {
-	const ib_sa_comp_mask mask =
-		IB_SA_MCMEMBER_REC_MGID | IB_SA_MCMEMBER_REC_PORT_GID |
-		IB_SA_MCMEMBER_REC_PKEY | IB_SA_MCMEMBER_REC_JOIN_STATE |
-		IB_SA_MCMEMBER_REC_QKEY | IB_SA_MCMEMBER_REC_SL |
-		IB_SA_MCMEMBER_REC_FLOW_LABEL | IB_SA_MCMEMBER_REC_TRAFFIC_CLASS;
 	struct ib_sa_mcmember_rec rec = {
 		.mgid = mgid,
 		.qkey = cpu_to_be32(0x0b1b),
@@ -111,8 +100,8 @@ static struct ib_sa_multicast *join(struct member *m, union ib_gid mgid)
 
 	waiter_init(&m->w);
 	rdma_query_gid(all.device, 1, 0, &rec.port_gid);
-	m->multicast = ib_sa_join_multicast(&all.sa, all.device, 1, &rec, mask,
-					    GFP_KERNEL, told, m);
+	m->multicast = ib_sa_join_multicast(&all.sa, all.device, 1, &rec,
+					    MCMEMBER_CREATE_MASK, GFP_KERNEL, told, m);
 	return m->multicast;
 }
 
@@ -167,30 +156,16 @@ static void mad_came(struct ib_mad_agent *agent, struct ib_mad_send_buf *send,
 
 static void prepare_mad(void)
 {
-	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_IB, .port_num = 1 };
 	struct ib_mad_hdr *mad;
 
 	all.agent = ib_register_mad_agent(all.device, 1, IB_QPT_GSI, NULL, 0, mad_told,
 					  mad_came, NULL, 0);
 	assert_false(IS_ERR(all.agent));
-	rdma_ah_set_dlid(&attr, 0x3333);
-	all.mad_ah = rdma_create_ah(all.q[0].pd, &attr, 0);
-	assert_false(IS_ERR(all.mad_ah));
-	all.mad_buf =
-		ib_create_send_mad(all.agent, 1, 0, 0, IB_MGMT_SA_HDR, IB_MGMT_SA_DATA,
-				   GFP_KERNEL, IB_MGMT_BASE_VERSION);
-	assert_false(IS_ERR(all.mad_buf));
-	all.mad_buf->ah = all.mad_ah;
-	all.mad_buf->timeout_ms = LONG_MS;
+	all.mad_ah = site_ah(all.q[0].pd, 0x3333);
+	all.mad_buf = site_sa_request(all.agent, all.mad_ah, IB_MGMT_METHOD_GET,
+				      IB_SA_ATTR_CLASS_PORTINFO, LONG_MS);
 	mad = all.mad_buf->mad;
-	*mad = (struct ib_mad_hdr){
-		.base_version = IB_MGMT_BASE_VERSION,
-		.mgmt_class = IB_MGMT_CLASS_SUBN_ADM,
-		.class_version = IB_SA_CLASS_VERSION,
-		.method = IB_MGMT_METHOD_GET,
-		.attr_id = cpu_to_be16(IB_SA_ATTR_CLASS_PORTINFO),
-		.tid = cpu_to_be64(77),
-	};
+	mad->tid = cpu_to_be64(77);
 }
 
 /* -- ids of rdma_cm -------------------------------------------------------------------- */
@@ -260,7 +235,7 @@ static void begin_and_unplug(void)
 	struct sockaddr_in to = ip(OTHER_ADDRESS);
 
 	for (int i = 0; i < MEMBERS; i++)
-		join(&all.joining[i], group_of(2, i / 2));
+		join(&all.joining[i], mcmember_group(2, i / 2));
 	ask();
 	ib_post_send_mad(all.mad_buf, NULL);
 	cm_join(&all.ids[2], 0xef010109);
@@ -337,7 +312,7 @@ static void check_nothing_begins(void)
 {
 	struct ib_sa_mcmember_rec rec = { .join_state = BIT(FULLMEMBER_JOIN) };
 	struct sa_path_rec path = { .numb_path = 1 };
-	union ib_gid group = group_of(1, 0);
+	union ib_gid group = mcmember_group(1, 0);
 	struct ib_sa_query *query;
 	struct ib_mad_agent *agent;
 	struct member late;
@@ -592,7 +567,7 @@ static void everything_on_a_device_ends_with_it(void **state)
 	assert_int_equal(ib_register_client(client), 0);
 	assert_int_equal(all.adds, 1);
 	for (int i = 0; i < MEMBERS; i++)
-		join_now(&all.joined[i], group_of(1, i / 2));
+		join_now(&all.joined[i], mcmember_group(1, i / 2));
 	for (int i = 0; i < 2; i++) {
 		site_qp_create(&all.q[i], all.device);
 		attach(&all.q[i], &all.joined[0]);
@@ -601,7 +576,7 @@ static void everything_on_a_device_ends_with_it(void **state)
 	prepare_mad();
 	begin_ids();
 	all.trigger.once_joined = begin_and_unplug;
-	assert_false(IS_ERR(join(&all.trigger, group_of(4, 0))));
+	assert_false(IS_ERR(join(&all.trigger, mcmember_group(4, 0))));
 	assert_true(wait_for_completion_timeout(&all.removed, DEADLINE));
 	/* Its callback, which has done all that, has returned. */
 	assert_true(wait_for_completion_timeout(&all.trigger.w.done, DEADLINE));
@@ -623,7 +598,7 @@ static void everything_on_a_device_ends_with_it(void **state)
 	assert_int_equal(ib_query_port(other, 1, &port), 0);
 	assert_int_equal(port.state, IB_PORT_ACTIVE);
 	all.device = other;
-	join_now(&all.joined[0], group_of(1, 0));
+	join_now(&all.joined[0], mcmember_group(1, 0));
 	ib_sa_free_multicast(all.joined[0].multicast);
 	ib_device_put(other);
 	kapi_node_enter(0);

@@ -7,6 +7,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "kapi/calls.h"
+#include "mcmember.h"
 #include "site.h"
 
 #define NODES 3
@@ -63,21 +64,8 @@ static int joined(int status, struct ib_sa_multicast *multicast)
 	return j->answer;
 }
 
-/* ff12:401b:ffff::n */
-static union ib_gid ib_group(u8 n)
-{
-	return (union ib_gid){
-		.raw = { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, [12] = 9, [15] = n },
-	};
-}
-
 static void join(struct joiner *j, union ib_gid mgid, u8 state)
 {
-	const ib_sa_comp_mask mask =
-		IB_SA_MCMEMBER_REC_MGID | IB_SA_MCMEMBER_REC_PORT_GID |
-		IB_SA_MCMEMBER_REC_PKEY | IB_SA_MCMEMBER_REC_JOIN_STATE |
-		IB_SA_MCMEMBER_REC_QKEY | IB_SA_MCMEMBER_REC_SL |
-		IB_SA_MCMEMBER_REC_FLOW_LABEL | IB_SA_MCMEMBER_REC_TRAFFIC_CLASS;
 	struct ib_sa_mcmember_rec rec = {
 		.mgid = mgid,
 		.pkey = cpu_to_be16(0xffff),
@@ -91,8 +79,8 @@ static void join(struct joiner *j, union ib_gid mgid, u8 state)
 	assert_int_equal(ib_sa_get_mcmember_rec(j->device, 1, &all, &broadcast), 0);
 	rec.qkey = broadcast.qkey;
 	assert_int_equal(rdma_query_gid(j->device, 1, 0, &rec.port_gid), 0);
-	j->member = ib_sa_join_multicast(&j->client, j->device, 1, &rec, mask, GFP_KERNEL,
-					 joined, j);
+	j->member = ib_sa_join_multicast(&j->client, j->device, 1, &rec,
+					 MCMEMBER_CREATE_MASK, GFP_KERNEL, joined, j);
 	assert_false(IS_ERR(j->member));
 	assert_true(wait_for_completion_timeout(&j->done, 20 * HZ));
 }
@@ -117,7 +105,7 @@ static void nodes_have_devices_of_their_own(void **state)
 
 static void members_on_other_nodes_receive(void **state)
 {
-	union ib_gid mgid = ib_group(1);
+	union ib_gid mgid = mcmember_group(0, 1);
 	struct rdma_ah_attr attr;
 	struct joiner a, b;
 	struct site_qp qa, qb;
@@ -159,7 +147,7 @@ static void members_on_other_nodes_receive(void **state)
  * administrator gives no two groups one LID, others do. */
 static void two_groups_on_one_mlid_are_told_apart(void **state)
 {
-	union ib_gid one = ib_group(1), two = ib_group(2);
+	union ib_gid one = mcmember_group(0, 1), two = mcmember_group(0, 2);
 	struct site_qp from, qs[2];
 	struct joiner a, b;
 	struct ib_ah *ahs[2];
@@ -200,7 +188,7 @@ static void two_groups_on_one_mlid_are_told_apart(void **state)
 
 static void a_record_is_there_while_there_are_members(void **state)
 {
-	union ib_gid mgid = ib_group(2);
+	union ib_gid mgid = mcmember_group(0, 2);
 	struct ib_sa_mcmember_rec rec;
 	struct joiner j;
 
@@ -222,13 +210,13 @@ static void a_refused_join_says_so_once(void **state)
 
 	joiner_init(&j, 1);
 	/* Send only, to a group that is not there, as a non-member (spec/kernel 2.12). */
-	join(&j, ib_group(3), BIT(NONMEMBER_JOIN));
+	join(&j, mcmember_group(0, 3), BIT(NONMEMBER_JOIN));
 	assert_int_equal(j.status, -EINVAL);
 	assert_int_equal(j.calls, 1);
 	ib_sa_free_multicast(j.member);
 	/* Non-zero returned: the core frees it. */
 	j.answer = 1;
-	join(&j, ib_group(3), BIT(NONMEMBER_JOIN));
+	join(&j, mcmember_group(0, 3), BIT(NONMEMBER_JOIN));
 	assert_int_equal(j.status, -EINVAL);
 	joiner_fini(&j);
 }
@@ -241,7 +229,7 @@ static void a_member_freed_in_its_own_callback_is_reported(void **state)
 
 	joiner_init(&j, 1);
 	j.free_in_there = true;
-	join(&j, ib_group(4), BIT(FULLMEMBER_JOIN));
+	join(&j, mcmember_group(0, 4), BIT(FULLMEMBER_JOIN));
 	assert_int_equal(j.status, 0);
 	assert_int_equal(kapi_reports(), reports + 1);
 	joiner_fini(&j);
@@ -262,7 +250,7 @@ static void unregistering_waits_for_the_last_member(void **state)
 	pthread_t thread;
 
 	joiner_init(&j, 1);
-	join(&j, ib_group(5), BIT(FULLMEMBER_JOIN));
+	join(&j, mcmember_group(0, 5), BIT(FULLMEMBER_JOIN));
 	pthread_create(&thread, NULL, unregister, &j);
 	assert_int_equal(wait_for_completion_timeout(&j.done, 50), 0);
 	ib_sa_free_multicast(j.member);
@@ -330,25 +318,11 @@ static void mad_received(struct ib_mad_agent *agent, struct ib_mad_send_buf *sen
 	ib_free_recv_mad(recv);
 }
 
-static struct ib_ah *ah_of_sm(struct joiner *j, struct ib_pd *pd)
-{
-	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_IB, .port_num = 1 };
-	struct ib_port_attr port;
-	struct ib_ah *ah;
-
-	assert_int_equal(ib_query_port(j->device, 1, &port), 0);
-	rdma_ah_set_dlid(&attr, port.sm_lid);
-	ah = rdma_create_ah(pd, &attr, 0);
-	assert_false(IS_ERR(ah));
-	return ah;
-}
-
 static void an_agent_is_answered(void **state)
 {
 	struct ib_mad_agent *agent;
 	struct ib_mad_send_buf *send;
 	struct ib_pd *pd;
-	struct ib_mad *mad;
 	struct joiner j;
 
 	joiner_init(&j, 1);
@@ -359,18 +333,9 @@ static void an_agent_is_answered(void **state)
 	agent = ib_register_mad_agent(j.device, 1, IB_QPT_GSI, NULL, 0, mad_sent,
 				      mad_received, &j, 0);
 	assert_false(IS_ERR(agent));
-	send = ib_create_send_mad(agent, 1, 0, 0, IB_MGMT_SA_HDR, IB_MGMT_SA_DATA,
-				  GFP_KERNEL, IB_MGMT_BASE_VERSION);
-	assert_false(IS_ERR(send));
-	send->ah = ah_of_sm(&j, pd);
-	send->timeout_ms = 1000;
+	send = site_sa_request(agent, site_sm_ah(j.device, pd), IB_MGMT_METHOD_GET,
+			       IB_SA_ATTR_CLASS_PORTINFO, 1000);
 	send->retries = 3;
-	mad = send->mad;
-	mad->mad_hdr.base_version = IB_MGMT_BASE_VERSION;
-	mad->mad_hdr.mgmt_class = IB_MGMT_CLASS_SUBN_ADM;
-	mad->mad_hdr.class_version = IB_SA_CLASS_VERSION;
-	mad->mad_hdr.method = IB_MGMT_METHOD_GET;
-	mad->mad_hdr.attr_id = cpu_to_be16(IB_SA_ATTR_CLASS_PORTINFO);
 	assert_int_equal(ib_post_send_mad(send, NULL), 0);
 	assert_true(wait_for_completion_timeout(&j.done, 20 * HZ));
 	assert_int_equal(j.status, IB_WC_SUCCESS);

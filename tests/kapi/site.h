@@ -7,6 +7,8 @@
 #define KAPI_SITE_H
 
 #include <rdma/ib_cache.h>
+#include <rdma/ib_mad.h>
+#include <rdma/ib_sa.h>
 #include <rdma/ib_verbs.h>
 #include <verbcast/kapi.h>
 
@@ -202,6 +204,49 @@ static inline void site_expect_nothing(struct site_qp *q)
 	struct ib_wc wc;
 
 	assert_int_equal(ib_poll_cq(q->cq, 1, &wc), 0);
+}
+
+/* An address of a port on InfiniBand. */
+static inline struct ib_ah *site_ah(struct ib_pd *pd, u32 lid)
+{
+	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_IB, .port_num = 1 };
+	struct ib_ah *ah;
+
+	rdma_ah_set_dlid(&attr, lid);
+	ah = rdma_create_ah(pd, &attr, 0);
+	assert_false(IS_ERR(ah));
+	return ah;
+}
+
+/* That of the device's subnet manager, and so of the administrator. */
+static inline struct ib_ah *site_sm_ah(struct ib_device *device, struct ib_pd *pd)
+{
+	struct ib_port_attr port;
+
+	assert_int_equal(ib_query_port(device, 1, &port), 0);
+	return site_ah(pd, port.sm_lid);
+}
+
+/* A request to the administrator, whose address that is; its record is all zeroes. */
+static inline struct ib_mad_send_buf *site_sa_request(struct ib_mad_agent *agent,
+						      struct ib_ah *ah, u8 method,
+						      u16 attribute, int timeout_ms)
+{
+	struct ib_mad_send_buf *send =
+		ib_create_send_mad(agent, 1, 0, 0, IB_MGMT_SA_HDR, IB_MGMT_SA_DATA,
+				   GFP_KERNEL, IB_MGMT_BASE_VERSION);
+	struct ib_mad_hdr *mad;
+
+	assert_false(IS_ERR(send));
+	send->ah = ah;
+	send->timeout_ms = timeout_ms;
+	mad = send->mad;
+	mad->base_version = IB_MGMT_BASE_VERSION;
+	mad->mgmt_class = IB_MGMT_CLASS_SUBN_ADM;
+	mad->class_version = IB_SA_CLASS_VERSION;
+	mad->method = method;
+	mad->attr_id = cpu_to_be16(attribute);
+	return send;
 }
 
 /* ::ffff:239.1.2.n */

@@ -15,11 +15,12 @@
  *	removed NAME NODE COUNT    so many datagrams have come
  *	wrong NAME NODE WHAT RESULT
  */
-#include <stdio.h>
 #include <linux/inet.h>
 #include <linux/module.h>
 #include <rdma/rdma_cm.h>
 #include <verbcast/kapi.h>
+
+#include "report.h"
 
 MODULE_LICENSE("Dual BSD/GPL");
 
@@ -27,8 +28,6 @@ MODULE_LICENSE("Dual BSD/GPL");
 #define ROOM      2048
 #define DEPTH     32
 
-static char *report = "/dev/null";
-module_param(report, charp, 0);
 static char *group = "239.1.2.99";
 module_param(group, charp, 0);
 static int port;
@@ -55,31 +54,10 @@ struct place {
 	u8 *memory;
 };
 
-static DEFINE_MUTEX(report_lock);
-
-static void __printf(3, 4)
-	say(const struct place *p, const char *what, const char *format, ...)
-{
-	va_list args;
-	FILE *f;
-
-	mutex_lock(&report_lock);
-	f = fopen(report, "a");
-	if (f) {
-		fprintf(f, "%s %s %u ", what, p->device->name, p->node);
-		va_start(args, format);
-		vfprintf(f, format, args);
-		va_end(args);
-		fputc('\n', f);
-		fclose(f);
-	}
-	mutex_unlock(&report_lock);
-}
-
 static void must(const struct place *p, const char *what, int r)
 {
 	if (r)
-		say(p, "wrong", "%s %d", what, r);
+		say("wrong %s %u %s %d", p->device->name, p->node, what, r);
 }
 
 /* -- rdma_cm --------------------------------------------------------------------------- */
@@ -90,7 +68,7 @@ static int cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	const struct rdma_ah_attr *ah = &event->param.ud.ah_attr;
 
 	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL) {
-		say(p, "removal", "%d", event->status);
+		say("removal %s %u %d", p->device->name, p->node, event->status);
 		complete(&p->going);
 		return 0;
 	}
@@ -145,7 +123,7 @@ static int join(struct place *p)
 	must(p, "rdma_set_reuseaddr", rdma_set_reuseaddr(p->id, reuse));
 	r = rdma_bind_addr(p->id, (struct sockaddr *)&own);
 	if (r) {
-		say(p, "refused", "%d", r);
+		say("refused %s %u %d", p->device->name, p->node, r);
 		return r;
 	}
 	to.sin_addr.s_addr = in_aton(group);
@@ -248,12 +226,12 @@ static int add_one(struct ib_device *device)
 	if (!r)
 		r = hear(p);
 	if (r) {
-		say(p, "failed", "%d", r);
+		say("failed %s %u %d", p->device->name, p->node, r);
 		end(p);
 		return r;
 	}
 	ib_set_client_data(device, &client, p);
-	say(p, "added", "%d",
+	say("added %s %u %d", p->device->name, p->node,
 	    ntohs(((struct sockaddr_in *)&p->id->route.addr.src_addr)->sin_port));
 	return 0;
 }
@@ -266,7 +244,7 @@ static void remove_one(struct ib_device *device, void *data)
 
 	if (ib_query_port(device, 1, &attr) || attr.state != IB_PORT_ACTIVE)
 		wait_for_completion_timeout(&p->going, 10 * HZ);
-	say(p, "removed", "%d", atomic_read(&p->count));
+	say("removed %s %u %d", p->device->name, p->node, atomic_read(&p->count));
 	end(p);
 }
 

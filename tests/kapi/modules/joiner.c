@@ -16,19 +16,19 @@
  *	gone          all is given back
  */
 #include <arpa/inet.h>
-#include <stdio.h>
 #include <linux/module.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_sa.h>
 #include <verbcast/kapi.h>
+
+#include "mcmember.h"
+#include "report.h"
 
 MODULE_LICENSE("Dual BSD/GPL");
 
 #define MEMBERS_MAX 200
 #define QKEY        0x11111111
 
-static char *report = "/dev/null";
-module_param(report, charp, 0);
 static int node;
 module_param(node, int, 0);
 static char *group = "ff15:a01b::7";
@@ -52,34 +52,10 @@ static struct member {
 	struct mutex lock; /* over what is above */
 } all[MEMBERS_MAX];
 
-static DEFINE_MUTEX(report_lock);
-
-static void __printf(1, 2) say(const char *format, ...)
-{
-	va_list args;
-	FILE *f;
-
-	mutex_lock(&report_lock);
-	f = fopen(report, "a");
-	if (f) {
-		va_start(args, format);
-		vfprintf(f, format, args);
-		va_end(args);
-		fputc('\n', f);
-		fclose(f);
-	}
-	mutex_unlock(&report_lock);
-}
-
 static int told(int status, struct ib_sa_multicast *multicast);
 
 static void join(struct member *m)
 {
-	const ib_sa_comp_mask mask =
-		IB_SA_MCMEMBER_REC_MGID | IB_SA_MCMEMBER_REC_PORT_GID |
-		IB_SA_MCMEMBER_REC_PKEY | IB_SA_MCMEMBER_REC_JOIN_STATE |
-		IB_SA_MCMEMBER_REC_QKEY | IB_SA_MCMEMBER_REC_SL |
-		IB_SA_MCMEMBER_REC_FLOW_LABEL | IB_SA_MCMEMBER_REC_TRAFFIC_CLASS;
 	struct ib_sa_mcmember_rec rec = {
 		.qkey = cpu_to_be32(QKEY),
 		.pkey = cpu_to_be16(0xffff),
@@ -90,7 +66,8 @@ static void join(struct member *m)
 	inet_pton(AF_INET6, group, rec.mgid.raw);
 	rdma_query_gid(device, 1, 0, &rec.port_gid);
 	say("joins %d", m->number);
-	multicast = ib_sa_join_multicast(&sa, device, 1, &rec, mask, GFP_KERNEL, told, m);
+	multicast = ib_sa_join_multicast(&sa, device, 1, &rec, MCMEMBER_CREATE_MASK,
+					 GFP_KERNEL, told, m);
 	if (IS_ERR(multicast)) {
 		say("told %d %ld", m->number, PTR_ERR(multicast));
 		return;
