@@ -65,15 +65,29 @@ static bool is_in_step(const struct manager_view *m)
 	return m->sm && sm_state(m->sm) == SM_STANDBY && sa_server_is_in_step(m->sa);
 }
 
+static void print_manager(const struct manager_view *m, FILE *out)
+{
+	struct sm_counters c = { 0 };
+
+	fprintf(out, "subnet manager %s, behind %s%s%s\n", manager_state(m), m->node,
+		m->sm && sm_is_up(m->sm) ? ", all is up" : "",
+		is_in_step(m) ? ", has the master's groups" : "");
+	if (m->sm)
+		sm_counters(m->sm, &c);
+	if (c.members_cut_off)
+		fprintf(out,
+			"  members cut off from their groups by switches whose multicast "
+			"tables have no room: %llu\n",
+			(unsigned long long)c.members_cut_off);
+}
+
 static void print_managers(const struct site *s, FILE *out)
 {
 	struct manager_view m;
 	unsigned int n;
 
 	for (n = 0; site_fabric_sm_nth(s->fabric, n, &m); n++)
-		fprintf(out, "subnet manager %s, behind %s%s%s\n", manager_state(&m),
-			m.node, m.sm && sm_is_up(m.sm) ? ", all is up" : "",
-			is_in_step(&m) ? ", has the master's groups" : "");
+		print_manager(&m, out);
 	if (!n)
 		fprintf(out, "subnet manager none\n");
 }
@@ -178,6 +192,7 @@ static cJSON *manager(const struct manager_view *m)
 	json_add_count(o, "smps_sent", c.smps_sent);
 	json_add_count(o, "smp_timeouts", c.smp_timeouts);
 	json_add_count(o, "traps", c.traps);
+	json_add_count(o, "members_cut_off", c.members_cut_off);
 	return o;
 }
 

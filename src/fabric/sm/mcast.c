@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
+
 #define WORK_A_STEP 1000u /* members and switches */
 
 /* -- who waits ------------------------------------------------------------------------- */
@@ -65,6 +67,7 @@ static void group_dirty(struct sm *sm, struct sm_group *g)
 static void group_free(struct sm *sm, struct sm_group *g)
 {
 	sm->mc.groups[g->mlid - IB_LID_MULTICAST_BASE] = NULL;
+	sm_group_cut_off(sm, g, 0);
 	list_remove(&g->dirty);
 	forget_waiters(&g->waiting);
 	forget_waiters(&g->riding);
@@ -444,7 +447,35 @@ static enum sm_step next(struct sm *sm)
 	return sm->mc.stage == SM_MC_IDLE ? SM_STEP_DONE : SM_STEP_WAIT;
 }
 
-const struct sm_phase sm_phase_mcast = { .name = "mcast", .begin = begin, .next = next };
+/* Of joins that are refused the SA tells those who asked. */
+static void tell_cut_off(struct sm *sm)
+{
+	uint64_t members = sm->counters.members_cut_off;
+
+	if (members == sm->mc.cut_off_told)
+		return;
+	if (members)
+		log_warning("sm: %llu members of %u groups are cut off: there is no way "
+			    "to them but by switches whose multicast tables have no room "
+			    "for the MLID",
+			    (unsigned long long)members, sm->mc.groups_cut_off);
+	else
+		log_info("sm: no member of a group is cut off any more");
+	sm->mc.cut_off_told = members;
+}
+
+static void end(struct sm *sm)
+{
+	if (!sm->mc.blocked)
+		tell_cut_off(sm);
+}
+
+const struct sm_phase sm_phase_mcast = {
+	.name = "mcast",
+	.begin = begin,
+	.next = next,
+	.end = end,
+};
 
 /* -- groups ---------------------------------------------------------------------------- */
 

@@ -196,6 +196,9 @@ struct sm_counters {
 	uint64_t sweeps, smps_sent, smps_answered, smp_timeouts, smp_retries;
 	uint64_t lft_blocks, mft_blocks, traps;
 	uint64_t last_sweep_ns;
+	/* Now: members of groups that are in the subnet, and get and send nothing, since
+	 * the way to their group is by switches whose tables have no room for its MLID. */
+	uint64_t members_cut_off;
 };
 void sm_counters(const struct sm *sm, struct sm_counters *ret);
 

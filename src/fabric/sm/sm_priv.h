@@ -18,6 +18,7 @@
  *   tables.c     phases: write LFTs and SwitchInfo
  *   mcast.c      multicast tables are written, in sweeps and between them
  *   cells.c      what they ought to be, and what they are
+ *   forests.c    by which switches an MLID may go, and the ways there
  *   trees.c      a tree for every group
  *   ports.c      phases: PortInfo, ARMED, ACTIVE
  *   election.c   SMInfo: who is master
@@ -108,7 +109,7 @@ struct sm_switch {
 	bool inherited;   /* and that counts: it is read, not emptied */
 	bool top_asked;   /* by this pass */
 	uint16_t mft_top; /* what we want it to be at the least */
-	uint32_t component, eccentricity;
+	uint32_t eccentricity;
 };
 
 struct sm_smp;
@@ -180,7 +181,8 @@ struct sm_group {
 	uint16_t mlid;
 	struct sm_mc_member *members;
 	uint32_t member_count;
-	uint32_t component; /* of the fabric in which its tree is; or SM_SWITCH_NONE */
+	uint32_t component; /* of its forest in which its tree is; or SM_SWITCH_NONE */
+	uint32_t cut_off;   /* members that are in the subnet and not on the tree */
 	uint32_t *tree;     /* numbers of the switches that have an entry */
 	uint32_t tree_count;
 	struct list waiting; /* sm_waiter: for a pass that has not begun */
@@ -190,13 +192,26 @@ struct sm_group {
 	bool changed; /* since it was computed */
 };
 
-/* The ways from one root to all switches, for members of any group. */
+/* The ways from one root to all switches of its component, for members of any group. */
 struct sm_tree {
 	uint32_t root;
 	uint32_t *parent; /* SM_SWITCH_NONE: root, or not reached */
 	uint32_t *edge;   /* of the switch, first of those that lead to the parent */
 	uint16_t *edges;  /* how many */
 	uint16_t *depth;
+};
+
+/* The switches that have room for some MLIDs. Created by the first group that has one of
+ * them, freed when routes are computed anew. */
+struct sm_forest {
+	struct sm_forest *next;
+	uint32_t first, end; /* MLIDs, from 0xc000 on; the last is not in it */
+	uint32_t switch_count;
+	uint32_t *component; /* by switch; SM_SWITCH_NONE: has no room */
+	/* Switches that may be roots, those of a component together. */
+	uint32_t *roots, *root_start, component_count;
+	struct sm_tree **trees; /* by root; null: not yet needed */
+	uint32_t *tally;        /* of the group being computed: members, by component */
 };
 
 enum sm_mc_stage {
@@ -222,13 +237,13 @@ struct sm_mcast {
 	bool restart; /* all groups anew, in the next pass */
 	uint32_t switch_cursor, group_cursor;
 	bool bad_block[SM_MLIDS / SM_MLIDS_BLOCK + 1]; /* something was not removed */
-	struct sm_tree **trees;                        /* by root; null: not yet needed */
-	uint32_t tree_count, grown;                    /* there are; were made in all */
+	struct sm_forest *forests;
+	uint32_t grown; /* forests and trees that were made in all */
 	/* Of the group being computed, by switch. */
 	uint32_t *receivers, *members, *stamp, *touched;
 	uint32_t stamp_now, touched_count;
-	/* Switches that may be roots, those of a component together. */
-	uint32_t *roots, *root_start, component_count;
+	uint32_t groups_cut_off; /* that have members of that kind */
+	uint64_t cut_off_told;   /* members, as the log was told */
 };
 
 enum sm_sweep_kind {
@@ -445,7 +460,7 @@ static inline bool sm_switch_has_top(const struct sm_switch *sw)
 	return sw->node->ports[0].info.cap_mask & SMP_CAP_MFT_TOP;
 }
 
-/* -- mcast.c, cells.c, trees.c --------------------------------------------------------- */
+/* -- mcast.c, cells.c, forests.c, trees.c ---------------------------------------------- */
 
 int sm_mcast_init(struct sm *sm);
 void sm_mcast_fini(struct sm *sm);
@@ -453,14 +468,28 @@ void sm_mcast_fini(struct sm *sm);
 void sm_mcast_block(struct sm *sm);
 /* No longer master: groups are forgotten, who waits hears -ETIMEDOUT. */
 void sm_mcast_reset(struct sm *sm);
-/* Who may be the root of trees, by what the routes have shown; forgets old trees. */
+/* There are other routes: forgets old trees. */
 int sm_trees_begin(struct sm *sm);
 void sm_trees_free(struct sm *sm);
+void sm_forests_free(struct sm *sm);
 /* Has a multicast table at all. */
 static inline bool sm_switch_is_capable(const struct sm_switch *sw)
 {
 	return sw->node->switch_info.mft_cap > 0;
 }
+/* For the MLID, counted from 0xc000. */
+static inline bool sm_switch_has_room(const struct sm_switch *sw, uint32_t index)
+{
+	return index < sw->node->switch_info.mft_cap;
+}
+/* That of the MLID; null: not made, or no memory. */
+struct sm_forest *sm_forest_find(const struct sm *sm, uint16_t mlid);
+struct sm_forest *sm_forest_get(struct sm *sm, uint16_t mlid);
+/* From a root that the hash chooses; null: no memory. */
+const struct sm_tree *sm_tree_get(struct sm *sm, struct sm_forest *f, uint32_t component,
+				  uint32_t hash);
+/* So many members of the group are not on its tree. */
+void sm_group_cut_off(struct sm *sm, struct sm_group *g, uint32_t count);
 /* What the tables ought to be for a group. 0, or -ENOSPC, -ENOMEM, by which some member is
  * not reached. */
 int sm_group_compute(struct sm *sm, struct sm_group *g);

@@ -2,9 +2,10 @@
 /*
  * A tree for every group (spec/sa-sm 7.4). The root is one of the switches from which no
  * host is farther than need be, by a hash of the MLID, so that groups spread over the
- * spines; from it the shortest ways lead to every switch with a multicast table. They do
- * not depend on the members: who joins or leaves makes branches come and go, and never
- * moves those of others. What of the tree lies above all members is left away.
+ * spines; from it the shortest ways lead to every switch whose multicast table has room for
+ * the MLID, by such switches alone (forests.c). They do not depend on the members: who joins
+ * or leaves makes branches come and go, and never moves those of others. What of the tree
+ * lies above all members is left away.
  *
  * Members that receive get the bit of their port, and branches that lead to some; who only
  * sends gets the way up until it meets such a branch:
@@ -21,185 +22,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* -- roots ----------------------------------------------------------------------------- */
+#include "base/log.h"
 
-static void tree_free(struct sm_tree *t)
-{
-	if (!t)
-		return;
-	free(t->parent);
-	free(t->edge);
-	free(t->edges);
-	free(t->depth);
-	free(t);
-}
+/* -- of the group being computed -------------------------------------------------------- */
 
 void sm_trees_free(struct sm *sm)
 {
 	struct sm_mcast *mc = &sm->mc;
 
-	for (uint32_t i = 0; i < mc->tree_count; i++)
-		tree_free(mc->trees[i]);
-	free(mc->trees);
+	sm_forests_free(sm);
 	free(mc->receivers);
 	free(mc->members);
 	free(mc->stamp);
 	free(mc->touched);
-	free(mc->roots);
-	free(mc->root_start);
-	mc->trees = NULL;
 	mc->receivers = mc->members = mc->stamp = mc->touched = NULL;
-	mc->roots = mc->root_start = NULL;
-	mc->tree_count = mc->component_count = 0;
-}
-
-static int alloc(struct sm *sm)
-{
-	struct sm_mcast *mc = &sm->mc;
-	uint32_t count = sm->switch_count + 1;
-
-	sm_trees_free(sm);
-	mc->trees = calloc(count, sizeof(struct sm_tree *));
-	mc->receivers = calloc(count, sizeof(*mc->receivers));
-	mc->members = calloc(count, sizeof(*mc->members));
-	mc->stamp = calloc(count, sizeof(*mc->stamp));
-	mc->touched = calloc(count, sizeof(*mc->touched));
-	mc->roots = calloc(count, sizeof(*mc->roots));
-	mc->root_start = calloc(count + 1, sizeof(*mc->root_start));
-	if (!mc->trees || !mc->receivers || !mc->members || !mc->stamp || !mc->touched ||
-	    !mc->roots || !mc->root_start) {
-		sm_trees_free(sm);
-		return -ENOMEM;
-	}
-	mc->tree_count = sm->switch_count;
-	mc->stamp_now = 0;
-	return 0;
-}
-
-static void flood(struct sm *sm, uint32_t from, uint32_t component)
-{
-	uint32_t *queue = sm->graph.queue, count = 0;
-
-	queue[count++] = from;
-	sm->switches[from]->component = component;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct sm_switch *sw = sm->switches[queue[i]];
-
-		for (uint32_t e = 0; e < sw->edge_count; e++) {
-			struct sm_switch *to = sm->switches[sw->edges[e].to];
-
-			if (to->component != SM_SWITCH_NONE || !sm_switch_is_capable(to))
-				continue;
-			to->component = component;
-			queue[count++] = to->index;
-		}
-	}
-}
-
-static uint32_t least_eccentricity(const struct sm *sm, uint32_t component)
-{
-	uint32_t least = UINT32_MAX;
-
-	for (uint32_t i = 0; i < sm->switch_count; i++)
-		if (sm->switches[i]->component == component &&
-		    sm->switches[i]->eccentricity < least)
-			least = sm->switches[i]->eccentricity;
-	return least;
-}
-
-static uint32_t add_roots(struct sm *sm, uint32_t component, uint32_t at)
-{
-	uint32_t least = least_eccentricity(sm, component);
-
-	for (uint32_t i = 0; i < sm->switch_count; i++)
-		if (sm->switches[i]->component == component &&
-		    sm->switches[i]->eccentricity == least)
-			sm->mc.roots[at++] = i;
-	return at;
 }
 
 int sm_trees_begin(struct sm *sm)
 {
 	struct sm_mcast *mc = &sm->mc;
-	uint32_t at = 0;
+	uint32_t count = sm->switch_count + 1;
 
-	if (alloc(sm) < 0)
+	sm_trees_free(sm);
+	mc->receivers = calloc(count, sizeof(*mc->receivers));
+	mc->members = calloc(count, sizeof(*mc->members));
+	mc->stamp = calloc(count, sizeof(*mc->stamp));
+	mc->touched = calloc(count, sizeof(*mc->touched));
+	if (!mc->receivers || !mc->members || !mc->stamp || !mc->touched) {
+		sm_trees_free(sm);
 		return -ENOMEM;
+	}
+	mc->stamp_now = 0;
 	for (uint32_t i = 0; i < SM_MLIDS; i++)
 		if (mc->groups[i])
 			mc->groups[i]->component = SM_SWITCH_NONE;
-	for (uint32_t i = 0; i < sm->switch_count; i++)
-		sm->switches[i]->component = SM_SWITCH_NONE;
-	for (uint32_t i = 0; i < sm->switch_count; i++) {
-		if (sm->switches[i]->component != SM_SWITCH_NONE ||
-		    !sm_switch_is_capable(sm->switches[i]))
-			continue;
-		flood(sm, i, mc->component_count);
-		mc->root_start[mc->component_count] = at;
-		at = add_roots(sm, mc->component_count, at);
-		mc->root_start[++mc->component_count] = at;
-	}
 	return 0;
-}
-
-/* -- the ways from a root -------------------------------------------------------------- */
-
-static void adopt_child(const struct sm *sm, struct sm_tree *t, uint32_t child,
-			uint32_t parent)
-{
-	const struct sm_switch *sw = sm->switches[child];
-	uint32_t e = 0;
-
-	while (sw->edges[e].to != parent)
-		e++;
-	t->parent[child] = parent;
-	t->depth[child] = (uint16_t)(t->depth[parent] + 1);
-	t->edge[child] = e;
-	for (; e < sw->edge_count && sw->edges[e].to == parent; e++)
-		t->edges[child]++;
-}
-
-static void grow(struct sm *sm, struct sm_tree *t)
-{
-	uint32_t *queue = sm->graph.queue, count = 0;
-
-	queue[count++] = t->root;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct sm_switch *sw = sm->switches[queue[i]];
-
-		for (uint32_t e = 0; e < sw->edge_count; e++) {
-			uint32_t to = sw->edges[e].to;
-
-			if (to == t->root || t->parent[to] != SM_SWITCH_NONE ||
-			    !sm_switch_is_capable(sm->switches[to]))
-				continue;
-			adopt_child(sm, t, to, sw->index);
-			queue[count++] = to;
-		}
-	}
-}
-
-static struct sm_tree *tree_create(struct sm *sm, uint32_t root)
-{
-	uint32_t count = sm->switch_count;
-	struct sm_tree *t = calloc(1, sizeof(*t));
-
-	if (!t)
-		return NULL;
-	t->root = root;
-	t->parent = calloc(count, sizeof(*t->parent));
-	t->edge = calloc(count, sizeof(*t->edge));
-	t->edges = calloc(count, sizeof(*t->edges));
-	t->depth = calloc(count, sizeof(*t->depth));
-	if (!t->parent || !t->edge || !t->edges || !t->depth) {
-		tree_free(t);
-		return NULL;
-	}
-	for (uint32_t i = 0; i < count; i++)
-		t->parent[i] = SM_SWITCH_NONE;
-	grow(sm, t);
-	sm->mc.grown++;
-	return t;
 }
 
 static uint32_t hash_of(uint16_t mlid, uint32_t salt)
@@ -207,95 +64,100 @@ static uint32_t hash_of(uint16_t mlid, uint32_t salt)
 	return hash_bytes(salt, &mlid, sizeof(mlid));
 }
 
-static const struct sm_tree *tree_of(struct sm *sm, uint16_t mlid, uint32_t component)
-{
-	struct sm_mcast *mc = &sm->mc;
-	uint32_t start = mc->root_start[component];
-	uint32_t count = mc->root_start[component + 1] - start;
-	uint32_t root = mc->roots[start + hash_of(mlid, 0) % count];
-
-	if (!mc->trees[root])
-		mc->trees[root] = tree_create(sm, root);
-	return mc->trees[root];
-}
-
 /* -- a group --------------------------------------------------------------------------- */
 
 struct job {
 	struct sm *sm;
 	struct sm_group *g;
+	struct sm_forest *forest;
 	const struct sm_tree *tree;
 	uint32_t component;
 	uint32_t members, receivers; /* that are reached */
+	uint32_t cut_off;            /* members that are not, and are in the subnet */
 	uint16_t deepest;
 	int error;
 };
 
-static bool has_room(const struct sm_switch *sw, uint16_t mlid)
-{
-	return mlid - IB_LID_MULTICAST_BASE < sw->node->switch_info.mft_cap;
-}
-
-/* The member's switch, if the member can be reached; null: it is no error, or noted. */
-static struct sm_switch *member_switch(struct job *j, const struct sm_mc_member *m,
+/* Null: it is not in the subnet, or on no switch. */
+static struct sm_switch *member_switch(const struct job *j, const struct sm_mc_member *m,
 				       uint8_t *port)
 {
 	struct subnet_port *p = subnet_port_by_guid(&j->sm->subnet, m->port_guid);
-	struct sm_switch *sw = p && p->seen ? sm_switch_of(p, port) : NULL;
 
-	if (!sw)
-		return NULL;
-	if (has_room(sw, j->g->mlid) && sw->component != SM_SWITCH_NONE &&
-	    (j->component == SM_SWITCH_NONE || sw->component == j->component))
-		return sw;
-	j->error = -ENOSPC;
-	return NULL;
+	return p && p->seen ? sm_switch_of(p, port) : NULL;
+}
+
+/* The part of the fabric that it is in; SM_SWITCH_NONE: none that has room. */
+static uint32_t component_of(const struct job *j, const struct sm_mc_member *m)
+{
+	uint8_t port;
+	const struct sm_switch *sw = member_switch(j, m, &port);
+
+	return sw ? j->forest->component[sw->index] : SM_SWITCH_NONE;
+}
+
+static bool is_in_tree(const struct job *j, const struct sm_switch *sw)
+{
+	return j->component != SM_SWITCH_NONE &&
+	       j->forest->component[sw->index] == j->component;
 }
 
 bool sm_can_route(const struct sm *sm, uint16_t mlid, uint64_t port_guid)
 {
 	const struct sm_group *g = sm->mc.groups[mlid - IB_LID_MULTICAST_BASE];
+	const struct sm_forest *f = sm_forest_find(sm, mlid);
 	struct subnet_port *p = subnet_port_by_guid(&sm->subnet, port_guid);
 	uint8_t port;
 	const struct sm_switch *sw = p && p->seen ? sm_switch_of(p, &port) : NULL;
 
-	return sw && g && has_room(sw, mlid) && sw->component != SM_SWITCH_NONE &&
-	       (g->component == SM_SWITCH_NONE || g->component == sw->component);
+	return sw && g && f && f->component[sw->index] != SM_SWITCH_NONE &&
+	       (g->component == SM_SWITCH_NONE ||
+		g->component == f->component[sw->index]);
 }
 
-static bool has_member_in(struct job *j, uint32_t component)
+/* The component that most members are in, or of such the first one's. */
+static uint32_t best_component(const struct job *j)
 {
-	uint8_t port;
+	uint32_t *tally = j->forest->tally, best = SM_SWITCH_NONE;
 
+	memset(tally, 0, j->forest->component_count * sizeof(*tally));
 	for (uint32_t i = 0; i < j->g->member_count; i++) {
-		const struct sm_switch *sw = member_switch(j, &j->g->members[i], &port);
+		uint32_t component = component_of(j, &j->g->members[i]);
 
-		if (sw && sw->component == component)
-			return true;
+		if (component != SM_SWITCH_NONE)
+			tally[component]++;
 	}
+	for (uint32_t i = 0; i < j->g->member_count; i++) {
+		uint32_t component = component_of(j, &j->g->members[i]);
+
+		if (component != SM_SWITCH_NONE &&
+		    (best == SM_SWITCH_NONE || tally[component] > tally[best]))
+			best = component;
+	}
+	return best;
+}
+
+static bool has_member_in(const struct job *j, uint32_t component)
+{
+	for (uint32_t i = 0; i < j->g->member_count; i++)
+		if (component_of(j, &j->g->members[i]) == component)
+			return true;
 	return false;
 }
 
-/* The part of the fabric that has a tree is the first member's, for as long as there is one;
- * who is elsewhere is refused, so that all are in it. */
+/*
+ * A group has one tree. Where the switches that have room for it fall into parts it stays in
+ * the one that it is in, and who joins elsewhere is refused. When the subnet changes under
+ * its members, most of them decide: the others are cut off, and stay members for the time
+ * when there is a way again.
+ */
 static void choose_component(struct job *j)
 {
-	uint8_t port;
-
-	j->component = SM_SWITCH_NONE;
-	if (j->g->component != SM_SWITCH_NONE && has_member_in(j, j->g->component)) {
+	if (j->g->component != SM_SWITCH_NONE && has_member_in(j, j->g->component))
 		j->component = j->g->component;
-		return;
-	}
-	for (uint32_t i = 0; i < j->g->member_count; i++) {
-		const struct sm_mc_member *m = &j->g->members[i];
-		struct sm_switch *sw = member_switch(j, m, &port);
-
-		if (!sw)
-			continue;
-		j->component = sw->component;
-		return;
-	}
+	else
+		j->component = best_component(j);
+	j->g->component = j->component;
 }
 
 /* The switches from here up to the root are part of it. */
@@ -309,8 +171,6 @@ static void touch(struct job *j, uint32_t at)
 		mc->stamp[at] = mc->stamp_now;
 		mc->receivers[at] = mc->members[at] = 0;
 		mc->touched[mc->touched_count++] = at;
-		if (!has_room(j->sm->switches[at], j->g->mlid))
-			j->error = -ENOSPC;
 		at = j->tree->parent[at];
 	}
 }
@@ -324,10 +184,14 @@ static void count_members(struct job *j)
 	mc->touched_count = 0;
 	for (uint32_t i = 0; i < j->g->member_count; i++) {
 		const struct sm_mc_member *m = &j->g->members[i];
-		struct sm_switch *sw = member_switch(j, m, &port);
+		const struct sm_switch *sw = member_switch(j, m, &port);
 
 		if (!sw)
 			continue;
+		if (!is_in_tree(j, sw)) {
+			j->cut_off++;
+			continue;
+		}
 		touch(j, sw->index);
 		mc->members[sw->index]++;
 		mc->receivers[sw->index] += m->receives;
@@ -372,8 +236,6 @@ static void set_bit(struct job *j, uint32_t at, unsigned int port)
 	unsigned int index = j->g->mlid - IB_LID_MULTICAST_BASE;
 	struct sm_cell *cell;
 
-	if (!has_room(sw, j->g->mlid))
-		return;
 	cell = sm_cell_get(j->sm, sw, (uint16_t)(index / SM_MLIDS_BLOCK),
 			   port / SM_PORTS_WORD);
 	if (!cell) {
@@ -413,7 +275,7 @@ static void set_members(struct job *j)
 		if (!j->g->members[i].receives)
 			continue;
 		sw = member_switch(j, &j->g->members[i], &port);
-		if (sw)
+		if (sw && is_in_tree(j, sw))
 			set_bit(j, sw->index, port);
 	}
 }
@@ -467,13 +329,16 @@ static int route(struct job *j)
 {
 	uint32_t top;
 
-	choose_component(j);
-	j->g->component = j->component;
-	if (j->component == SM_SWITCH_NONE)
-		return j->error;
-	j->tree = tree_of(j->sm, j->g->mlid, j->component);
-	if (!j->tree)
+	j->forest = sm_forest_get(j->sm, j->g->mlid);
+	if (!j->forest)
 		return -ENOMEM;
+	choose_component(j);
+	if (j->component != SM_SWITCH_NONE) {
+		j->tree = sm_tree_get(j->sm, j->forest, j->component,
+				      hash_of(j->g->mlid, 0));
+		if (!j->tree)
+			return -ENOMEM;
+	}
 	count_members(j);
 	if (keep_tree(j) < 0)
 		return -ENOMEM;
@@ -498,5 +363,17 @@ int sm_group_compute(struct sm *sm, struct sm_group *g)
 	g->tree_count = 0;
 	r = route(&j);
 	check_tree(sm, g);
-	return r;
+	sm_group_cut_off(sm, g, j.cut_off);
+	return !r && j.cut_off ? -ENOSPC : r;
+}
+
+void sm_group_cut_off(struct sm *sm, struct sm_group *g, uint32_t count)
+{
+	if (count != g->cut_off)
+		log_debug("sm: MLID 0x%04x: %u members are cut off", g->mlid, count);
+	sm->counters.members_cut_off += count;
+	sm->counters.members_cut_off -= g->cut_off;
+	sm->mc.groups_cut_off += count > 0;
+	sm->mc.groups_cut_off -= g->cut_off > 0;
+	g->cut_off = count;
 }
