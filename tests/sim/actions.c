@@ -73,6 +73,49 @@ static void flap(void)
 	fabric_link_set(sim.fabric, info.node, 1, true);
 }
 
+static bool is_poor(const struct topology_node *node)
+{
+	return node->is_switch && node->mft_cap && node->mft_cap < SIM_TABLE_SMALL;
+}
+
+static void power_of_poor(bool on)
+{
+	sim_trace("power of switches with small tables: %s", on ? "on" : "off");
+	for (uint32_t i = 0; i < sim.topology->count; i++)
+		if (is_poor(&sim.topology->nodes[i]) && (on || sim_chance(80)))
+			fabric_power_set(sim.fabric, sim.topology->nodes[i].name, on);
+}
+
+static void join_some(void)
+{
+	for (unsigned int n = 2 + sim_below(8); n > 0; n--) {
+		struct sim_member *m = sim_member_free();
+		struct sim_host *host = some_host();
+
+		if (m && host->alive)
+			sim_member_join(m, host,
+					sim_chance(50) ? 0 : 1 + sim_below(SIM_GROUPS));
+	}
+}
+
+/* Switches with small tables are off for a while, in which groups are made for which they
+ * have no room. Then, some time, one that these go by instead. */
+static void outage(void)
+{
+	const struct topology_node *other = some_node();
+
+	power_of_poor(false);
+	sim_run(sim_below(3000) * TIMER_MS);
+	join_some();
+	sim_run(sim_below(2000) * TIMER_MS);
+	power_of_poor(true);
+	if (!other->is_switch || is_poor(other))
+		return;
+	sim_run(sim_below(3000) * TIMER_MS);
+	sim_trace("power of %s: off", other->name);
+	fabric_power_set(sim.fabric, other->name, false);
+}
+
 static void power(void)
 {
 	const struct topology_node *node = some_node();
@@ -185,10 +228,24 @@ static const struct action subnet[] = {
 	{ restart, 5 },     { kill_host, 2 }, { kill_program, 2 }, { repartition, 4 },
 	{ sim_shower, 20 }, { NULL, 0 },
 };
+/* With switches that have small tables, and may be off. */
+static const struct action poor[] = {
+	{ member, 40 },     { leaver, 20 },   { id, 6 },           { cable, 4 },
+	{ flap, 3 },        { power, 6 },     { noise, 4 },        { fault, 4 },
+	{ restart, 5 },     { kill_host, 2 }, { kill_program, 2 }, { repartition, 4 },
+	{ sim_shower, 20 }, { outage, 8 },    { NULL, 0 },
+};
+
+static const struct action *possible(void)
+{
+	if (!sim.wide)
+		return joins;
+	return sim.profile.is_small && sim.profile.power ? poor : subnet;
+}
 
 void sim_act(void)
 {
-	const struct action *actions = sim.wide ? subnet : joins, *a;
+	const struct action *actions = possible(), *a;
 	unsigned int sum = 0, n;
 
 	for (a = actions; a->fn; a++)

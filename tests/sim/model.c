@@ -103,6 +103,7 @@ void sim_model_answered(struct sim_pair *pair, const struct mad_header *header,
 	uint8_t asked = open ? open->bits : 0;
 	bool is_over = open && open->is_over, is_bereaved = open && open->is_bereaved;
 
+	sim.answered_ns = sim.timers.now_ns;
 	if (open)
 		*open = (struct sim_open){ 0 };
 	if (header->status || is_over)
@@ -180,6 +181,21 @@ void sim_model_forget(void)
 			memset(pair->open, 0, sizeof(pair->open));
 		}
 	}
+}
+
+bool sim_model_is_still(uint64_t ns)
+{
+	for (unsigned int n = 0; n < sim.host_count; n++) {
+		list_for_each(l, &sim.hosts[n].pairs) {
+			const struct sim_pair *pair =
+				container_of(l, struct sim_pair, link);
+
+			for (unsigned int i = 0; i < SIM_OPEN_MAX; i++)
+				if (pair->open[i].tid)
+					return false;
+		}
+	}
+	return sim.timers.now_ns >= sim.answered_ns + ns;
 }
 
 /* -- a datagram, at any moment ---------------------------------------------------------- */

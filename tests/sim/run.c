@@ -42,6 +42,8 @@ static void run_seed(uint64_t seed)
 {
 	sim_begin(seed);
 	trouble();
+	if (sim.wide && (sim.profile.is_small || sim.profile.is_lame))
+		sim_rest();
 	sim_end_trouble();
 	sim_run(QUIET);
 	sim_verdict();
@@ -85,11 +87,18 @@ void sim_run_seeds(bool wide, uint64_t count)
 		      (unsigned long long)sim.ghosts, (unsigned long long)sim.deliveries,
 		      (unsigned long long)sim.repeated_choices);
 	if (wide)
-		print_message("%llu datagrams during trouble, %llu SMs have inherited\n",
-			      (unsigned long long)sim.showers,
-			      (unsigned long long)sim.inherited);
+		print_message(
+			"%llu datagrams during trouble, %llu SMs have inherited; "
+			"%llu groups at rest, %llu members cut off; %llu times an "
+			"MLID beyond a table\n",
+			(unsigned long long)sim.showers,
+			(unsigned long long)sim.inherited, (unsigned long long)sim.rested,
+			(unsigned long long)sim.cut_off, (unsigned long long)sim.beyond);
 	if (!one)
 		assert_true(sim.joined > 0 && sim.failed > 0 && sim.resets > 0 &&
 			    sim.rejoins > 0 && sim.restarts > 0 && sim.deliveries > 0 &&
 			    sim.repeated_choices > 0 && (!wide || sim.showers > 0));
+	/* Rare: not in the few runs of a sanitizer's build. */
+	if (wide && count >= 1000)
+		assert_true(sim.beyond > 0 && sim.cut_off > 0);
 }

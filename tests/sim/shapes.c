@@ -70,13 +70,13 @@ static uint32_t table_of(bool lame, bool small)
 	if (!small || sim_chance(50))
 		return UINT32_MAX;
 	sim.profile.is_small = true;
-	return 2 + sim_below(8);
+	return 2 + sim_below(SIM_TABLE_SMALL - 2);
 }
 
 int sim_shape(unsigned int hosts, struct topology **ret)
 {
 	struct plan p = { .switches = 1 + sim_below(SWITCHES_MAX), .hosts = hosts };
-	bool lame = sim_chance(25), small = sim_chance(15);
+	bool lame = sim_chance(25), small = sim_chance(25);
 	static char text[SWITCHES_MAX * 2200];
 	uint64_t guid = (sim.seed << 16 & 0xffffffffff0000) | 0x0200000000000000;
 	char error[128];

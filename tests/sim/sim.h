@@ -15,6 +15,7 @@
  *   cm_user.c    who joins by rdma_cm
  *   ledger.c     what each host was told, and where it may be wrong by the rules
  *   model.c      who may hear what, by the SA's answers alone; datagrams while it lasts
+ *   rest.c       what is broken stays so: does what is left deliver?
  *   verdict.c    all is quiet: does it agree?
  *   actions.c    what happens
  */
@@ -40,6 +41,7 @@
 #define SIM_MANAGERS_MAX   3u
 #define SIM_PARTITIONS_MAX 3u
 #define SIM_OPEN_MAX       6u
+#define SIM_TABLE_SMALL    10u /* MLIDs; tables with room for fewer are small */
 #define SIM_FULL           (SA_JOIN_FULL | SA_JOIN_SEND_ONLY_FULL)
 #define SIM_RECEIVES       (SA_JOIN_FULL | SA_JOIN_NON)
 #define SECOND             (1000 * TIMER_MS)
@@ -185,13 +187,17 @@ struct sim {
 	unsigned int host_count;
 	struct sim_member members[SIM_MEMBERS_MAX];
 	struct sim_id ids[SIM_IDS_MAX];
-	bool in_call;   /* of the SA client's: no callback may come */
-	bool quiet;     /* trouble is over */
-	bool was_split; /* there were two masters, each of which knows a part */
+	bool in_call;         /* of the SA client's: no callback may come */
+	bool quiet;           /* trouble is over */
+	bool was_split;       /* there were two masters, each of which knows a part */
+	uint64_t answered_ns; /* an SA's last answer to a join or leave */
 	/* over all runs, to see that something has happened */
 	uint64_t joined, failed, resets, restarts, ghosts, deliveries, rejoins, showers,
 		inherited;
 	uint64_t repeated_choices;
+	/* Groups judged at rest; with an MLID beyond some switch's table; members that are
+	 * cut off then. */
+	uint64_t rested, beyond, cut_off;
 };
 extern struct sim sim;
 
@@ -218,7 +224,11 @@ void sim_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 	} while (0)
 unsigned int sim_below(unsigned int bound);
 bool sim_chance(unsigned int percent);
-/* Every cable, all power, no loss, no fault, and an SM. */
+/* No loss, no fault. */
+void sim_end_noise(void);
+/* Every cable, all power. */
+void sim_mend(void);
+/* All that, and an SM. */
 void sim_end_trouble(void);
 const char *sim_mgid(const union ib_gid *mgid); /* for messages */
 
@@ -308,8 +318,16 @@ void sim_model_port_out(struct sim_host *host);
  * though nobody was told. */
 void sim_model_silent(void);
 void sim_model_forget(void);
+/* No request is at work at an SA, nor was one for so long. */
+bool sim_model_is_still(uint64_t ns);
 /* Somebody sends to a group: who is reached? */
 void sim_shower(void);
+
+/* -- rest.c ----------------------------------------------------------------------------- */
+
+void sim_rest(void);
+/* A switch that is on has a table that ends before it. */
+bool sim_is_beyond_a_table(uint16_t mlid);
 
 /* -- verdict.c, actions.c --------------------------------------------------------------- */
 

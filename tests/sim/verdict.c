@@ -261,26 +261,11 @@ static void judge_sender(const struct sa_group_view *group, const struct sim_hos
 	}
 }
 
-/* A switch that came (back) later may have no room for an MLID that was given before; trees
- * lead through it all the same, and end there. */
-static bool is_beyond_a_table(uint16_t mlid)
-{
-	for (uint32_t i = 0; i < sim.topology->count; i++) {
-		const struct topology_node *node = &sim.topology->nodes[i];
-
-		if (node->is_switch && node->mft_cap &&
-		    mlid - IB_LID_MULTICAST_BASE >= node->mft_cap)
-			return true;
-	}
-	return false;
-}
-
 static void judge_delivery(void *arg, const struct sa_group_view *group)
 {
 	struct walk w = { .group = group };
 
-	if (is_beyond_a_table(group->rec.mlid))
-		return;
+	sim.beyond += sim_is_beyond_a_table(group->rec.mlid);
 	sa_server_each_group(sim_master()->server, NULL, expect, &w);
 	for (unsigned int n = 0; n < sim.host_count; n++)
 		judge_sender(group, &sim.hosts[n], w.is_member[n], &w);

@@ -134,6 +134,8 @@ static void choose_more(void)
 		p->loss = 0;
 		p->links = p->power = p->restarts = p->faults = false;
 	} else {
+		/* What does not fit into a table is given out while its switch is off. */
+		p->power |= p->is_small && sim_chance(75);
 		p->managers = one_of(managers, 6);
 		p->deaf = sim_chance(20) ? 100000 + sim_below(900001) : 0;
 		p->repartitions = sim_chance(50);
@@ -185,6 +187,7 @@ void sim_begin(uint64_t seed)
 	sim.seed = seed;
 	sim.trace = getenv("VERBCAST_TRACE");
 	sim.quiet = sim.was_split = false;
+	sim.answered_ns = 0;
 	timer_queue_init(&sim.timers, 1000, NULL, NULL);
 	random_seed(&sim.random, seed);
 	memset(&sim.profile, 0, sizeof(sim.profile));
@@ -237,10 +240,18 @@ void sim_end(void)
 		  "a timer outlives everything");
 }
 
-void sim_end_trouble(void)
+void sim_end_noise(void)
 {
-	sim_trace("trouble ends");
 	fabric_trouble_set(sim.fabric, &(struct fabric_trouble){ 0 });
+	for (unsigned int i = 0; i < SIM_MANAGERS_MAX; i++)
+		if (sim.managers[i].sm)
+			sa_server_set_fault(sim.managers[i].server,
+					    &(struct sa_fault){ .kind = SA_FAULT_NONE });
+	sim.quiet = true;
+}
+
+void sim_mend(void)
+{
 	for (uint32_t i = 0; i < sim.topology->count; i++) {
 		const struct topology_node *node = &sim.topology->nodes[i];
 
@@ -248,17 +259,17 @@ void sim_end_trouble(void)
 		for (unsigned int p = 1; p <= node->ports; p++)
 			fabric_link_set(sim.fabric, node->name, p, true);
 	}
+}
+
+void sim_end_trouble(void)
+{
+	sim_trace("trouble ends");
+	sim_mend();
 	for (unsigned int n = 0; n < sim.host_count; n++)
 		if (!sim.hosts[n].alive)
 			sim_host_start(&sim.hosts[n]);
-	for (unsigned int i = 0; i < sim.profile.managers; i++) {
-		struct sim_manager *m = &sim.managers[i];
-
-		if (!m->sm)
-			sim_manager_start(m);
-		if (m->sm)
-			sa_server_set_fault(m->server,
-					    &(struct sa_fault){ .kind = SA_FAULT_NONE });
-	}
-	sim.quiet = true;
+	for (unsigned int i = 0; i < sim.profile.managers; i++)
+		if (!sim.managers[i].sm)
+			sim_manager_start(&sim.managers[i]);
+	sim_end_noise();
 }
