@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Alias GUIDs that stock OpenSM and the embedded manager give a port: they are in the
-# port's GUIDInfo, in the GID tables of programs, and gone when they are given back.
+# port's GUIDInfo, in the GID tables of programs, and gone when they are given back. With
+# both managers they are what a port is joined by and what paths begin and end at.
 # ctest: TIMEOUT 200
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 . "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
-need opensm ibv_devinfo smpquery
+need opensm ibv_devinfo smpquery saquery python3
 export OSM_TMP_DIR=$site_work OSM_CACHE_DIR=$site_work
 bin=$VERBCAST_BUILD/tests/apps/bin
+group=ff12::a1a5
+names=
 
 # gids: of h2, one a line.
 gids()
@@ -27,6 +30,94 @@ has()
 hasnt()
 {
 	! has "$@"
+}
+
+# gid_of GUID
+gid_of()
+{
+	echo "fe80::${1:0:4}:${1:4:4}:${1:8:4}:${1:12:4}"
+}
+
+# own NODE: the GID of its port's own GUID.
+own()
+{
+	timeout 20 "$VERBCAST" run --node "$1" -- ibv_devinfo -v -d vib0 2>/dev/null |
+		sed -n 's/^[[:space:]]*GID\[ *0\]:[[:space:]]*//p'
+}
+
+# on NODE ARGUMENT...: what the program says of it, in one line; its GIDs by their names.
+on()
+{
+	timeout 60 "$VERBCAST" run --node "$1" -- "${@:2}" 2>/dev/null |
+		awk -v names="$names" 'BEGIN { n = split(names, name, " ") }
+			{ for (i = 1; i < n; i += 2) gsub(name[i], name[i + 1]) } { print }' |
+		xargs
+}
+
+# members NODE: of the group, each with its state.
+members()
+{
+	on "$1" sh -c "saquery --smkey 1 --mgid $group MCMR |
+		grep -E 'PortGid|JoinState' | paste -d' ' - - | tr -d '\t' |
+		sed -E 's/PortGid\.+//; s/JoinState\.+0x/ /' | sort"
+}
+
+# paths ARGUMENT...: sorted, each from whom to whom.
+paths()
+{
+	on h2 sh -c "saquery PR $* | grep -E '[sd]gid\.' | paste -d' ' - - | tr -d '\t' |
+		sed -E 's/[ds]gid\.+//g' | sort"
+}
+
+# is WANTED HAVE
+is()
+{
+	[ "$1" = "$2" ] || fail "is '$2', not '$1'"
+}
+
+# memberships FIRST SECOND: of h2's GIDs.
+memberships()
+{
+	local first=$1 second=$2 mine other member
+	mine=$(own h2)
+	other=$(own h3)
+	member="$bin/alias_guids"
+	# As inet_ntop writes them.
+	names=$(python3 -c 'import ipaddress, sys
+for gid, name in zip(sys.argv[1::2], sys.argv[2::2]):
+    print(ipaddress.ip_address(gid), name)' "$first" FIRST "$second" SECOND "$mine" OWN "$other" OTHER | xargs)
+	is 'FIRST 1' "$(on h2 "$member" join "$first" "$group" 1)"
+	is 'status 0x0200' "$(on h2 "$member" leave "$mine" "$group" 1)"
+	is 'OWN 4' "$(on h2 "$member" join "$mine" "$group" 4)"
+	is 'status 0x0200' "$(on h3 "$member" join "$first" "$group" 1)"
+	is 'status 0x0200' "$(on h3 "$member" leave "$first" "$group" 1)"
+	is 'SECOND 1' "$(on h3 "$member" join "$second" "$group" 1)"
+	is 'SECOND 5' "$(on h2 "$member" join "$second" "$group" 4)"
+	is 'status 0x0200' "$(on h2 "$member" join fe80::1 "$group" 1)"
+	is 'FIRST 1 OWN 4 SECOND 5' "$(members h2 | xargs -n 2 | sort | xargs)"
+	is 'status 0x0700' "$(on h2 "$member" delete 1)"
+	is 'FIRST 0' "$(on h2 "$member" leave "$first" "$group" 1)"
+	is 'SECOND 0' "$(on h3 "$member" leave "$second" "$group" 5)"
+	# With the last full member the group has gone.
+	is '' "$(members h2)"
+}
+
+# way FIRST SECOND: paths.
+way()
+{
+	local first=$1 second=$2 other
+	other=$(own h3)
+	is 'OTHER FIRST' "$(paths --sgid "$first" --dgid "$other")"
+	is 'FIRST OTHER' "$(paths --sgid "$other" --dgid "$first")"
+	is 'SECOND FIRST' "$(paths --sgid "$first" --dgid "$second")"
+	is '' "$(paths --sgid "${first/fe80/fec0}" --dgid "$other")"
+	is '' "$(paths --sgid "$other" --dgid "${first/fe80/fec0}")"
+	# Who is not named is everybody, by each of his GUIDs: h2 has three, the others one.
+	is 6 "$(paths --dgid "$first" | xargs -n 2 | wc -l)"
+	is 6 "$(paths --sgid "$first" | xargs -n 2 | wc -l)"
+	is 36 "$(paths | xargs -n 2 | wc -l)"
+	is 'OTHER FIRST OTHER OWN OTHER SECOND' \
+		"$(paths --slid "$lid" --dgid "$other" | xargs -n 2 | sort | xargs)"
 }
 
 # aliases: what is the same with every subnet manager.
@@ -52,6 +143,11 @@ aliases()
 	[ "$second" != "$guid" ] || fail 'the same GUID twice'
 	wait_for 20 'programs see it' has 5 "$second"
 	has 1 "$guid" || fail 'the first one has gone'
+
+	say 'groups that are joined by them'
+	memberships "$(gid_of "$guid")" "$(gid_of "$second")"
+	say 'paths from them and to them'
+	way "$(gid_of "$guid")" "$(gid_of "$second")"
 
 	say 'the first is given back'
 	run "$bin/alias_guids" delete 1

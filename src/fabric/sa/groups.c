@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The group database: groups by MGID and MLID, members by group and port, and what a
+ * The group database: groups by MGID and MLID, members by group and GUID, and what a
  * membership's coming and going means to its group (spec/sa-sm 1.9 to 1.12). Nothing here
  * is searched: what one change costs does not grow with what there is.
  *
@@ -42,12 +42,12 @@ struct sa_group *sa_group_by_mgid(const struct sa_server *s, const union ib_gid 
 }
 
 struct sa_member *sa_member_find(const struct sa_server *s, const struct sa_group *group,
-				 uint64_t port_guid)
+				 uint64_t guid)
 {
-	hash_for_each_match(node, &s->members, member_hash(group, port_guid)) {
+	hash_for_each_match(node, &s->members, member_hash(group, guid)) {
 		struct sa_member *m = container_of(node, struct sa_member, by_port);
 
-		if (m->group == group && m->port->guid == port_guid)
+		if (m->group == group && m->guid == guid)
 			return m;
 	}
 	return NULL;
@@ -122,17 +122,18 @@ static int member_create(struct sa_server *s, struct sa_group *group, uint64_t g
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return -ENOMEM;
-	port = port_get(s, guid);
+	port = port_get(s, sa_port_guid_of(s, guid));
 	if (!port) {
 		free(m);
 		return -ENOMEM;
 	}
 	m->group = group;
 	m->port = port;
+	m->guid = guid;
 	m->proxy = proxy;
 	m->place = group->count;
 	group->members[group->count] = m;
-	group->ports[group->count] = (struct sm_mc_member){ .port_guid = guid };
+	group->ports[group->count] = (struct sm_mc_member){ .port_guid = port->guid };
 	group->count++;
 	list_append(&port->members, &m->link);
 	hash_insert(&s->members, &m->by_port, member_hash(group, guid));
@@ -243,17 +244,17 @@ static void group_lost_full(struct sa_server *s, struct sa_group *group)
 void sa_member_confirm(struct sa_server *s, struct sa_member *m, uint8_t bits)
 {
 	m->unconfirmed &= (uint8_t)~bits;
-	sa_journal_member(s, m->group, m->port->guid, sa_member_confirmed(m), m->proxy);
+	sa_journal_member(s, m->group, m->guid, sa_member_confirmed(m), m->proxy);
 }
 
-int sa_member_set(struct sa_server *s, struct sa_group *group, uint64_t port_guid,
+int sa_member_set(struct sa_server *s, struct sa_group *group, uint64_t guid,
 		  uint8_t join_state, bool proxy)
 {
-	struct sa_member *m = sa_member_find(s, group, port_guid);
+	struct sa_member *m = sa_member_find(s, group, guid);
 	int r = 0;
 
 	if (!m && join_state)
-		r = member_create(s, group, port_guid, proxy, &m);
+		r = member_create(s, group, guid, proxy, &m);
 	if (r < 0 || !m)
 		return r;
 	member_set_state(m, join_state);
@@ -262,15 +263,15 @@ int sa_member_set(struct sa_server *s, struct sa_group *group, uint64_t port_gui
 	return 0;
 }
 
-int sa_group_join(struct sa_server *s, struct sa_group *group, uint64_t port_guid,
+int sa_group_join(struct sa_server *s, struct sa_group *group, uint64_t guid,
 		  uint8_t bits, bool proxy, uint8_t *ret_joined)
 {
-	struct sa_member *m = sa_member_find(s, group, port_guid);
+	struct sa_member *m = sa_member_find(s, group, guid);
 	unsigned int before = group->full_members;
 	int r;
 
 	if (!m) {
-		r = member_create(s, group, port_guid, proxy, &m);
+		r = member_create(s, group, guid, proxy, &m);
 		if (r < 0)
 			return r;
 	}
@@ -330,6 +331,19 @@ void sa_member_undo(struct sa_server *s, struct sa_member *m, uint8_t bits)
 		group_lost_full(s, group);
 	if (tell || lost)
 		sa_route_changed(s, mlid);
+}
+
+bool sa_guid_is_joined(const struct sa_server *s, uint64_t guid)
+{
+	const struct sa_member_port *port = port_find(s, sa_port_guid_of(s, guid));
+
+	if (!port)
+		return false;
+	list_for_each(l, &port->members) {
+		if (container_of(l, struct sa_member, link)->guid == guid)
+			return true;
+	}
+	return false;
 }
 
 void sa_port_forget(struct sa_server *s, uint64_t port_guid)

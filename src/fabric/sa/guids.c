@@ -23,13 +23,6 @@
 #define GUID_LOCAL (1ull << 57)
 #define GUID_GROUP (1ull << 56)
 
-struct alias {
-	struct hash_node by_guid;
-	struct list link; /* in server.alias_list */
-	uint64_t guid, port_guid;
-	uint8_t block;
-};
-
 enum guid_step {
 	STEP_READ,
 	STEP_WRITE,
@@ -62,49 +55,14 @@ static void put_guids(uint8_t *bytes, const uint64_t *guids)
 
 /* -- what was given to whom ---------------------------------------------------------- */
 
-static uint32_t guid_hash(uint64_t guid)
-{
-	return hash_bytes(0, &guid, sizeof(guid));
-}
-
-static struct alias *alias_find(const struct sa_server *s, uint64_t guid)
-{
-	hash_for_each_match(node, &s->aliases, guid_hash(guid)) {
-		struct alias *a = container_of(node, struct alias, by_guid);
-
-		if (a->guid == guid)
-			return a;
-	}
-	return NULL;
-}
-
-static void alias_destroy(struct sa_server *s, struct alias *a)
-{
-	hash_remove(&s->aliases, &a->by_guid);
-	list_remove(&a->link);
-	free(a);
-}
-
-static int alias_keep(struct sa_server *s, const struct sa_guid_change *c, uint64_t guid)
-{
-	struct alias *a;
-
-	if (alias_find(s, guid))
-		return 0;
-	if (s->aliases.count >= SA_ALIASES_MAX)
-		return -ENOSPC;
-	a = calloc(1, sizeof(*a));
-	if (!a)
-		return -ENOMEM;
-	*a = (struct alias){ .guid = guid, .port_guid = c->port_guid, .block = c->block };
-	list_append(&s->alias_list, &a->link);
-	hash_insert(&s->aliases, &a->by_guid, guid_hash(guid));
-	return 0;
-}
-
 static bool is_own(unsigned int block, unsigned int i)
 {
 	return block == 0 && i == 0;
+}
+
+static unsigned int place_of(const struct sa_guid_change *c, unsigned int i)
+{
+	return c->block * GUIDS_A_BLOCK + i;
 }
 
 /* The port has these in the block, and no others. */
@@ -113,37 +71,17 @@ static int remember(struct sa_server *s, const struct sa_guid_change *c,
 {
 	int r = 0;
 
-	list_for_each_safe(l, &s->alias_list) {
-		struct alias *a = container_of(l, struct alias, link);
-
-		if (a->port_guid == c->port_guid && a->block == c->block)
-			alias_destroy(s, a);
-	}
+	sa_aliases_forget_some(s, c->port_guid, place_of(c, 0),
+			       place_of(c, GUIDS_A_BLOCK));
 	for (unsigned int i = 0; i < GUIDS_A_BLOCK && !r; i++)
 		if (guids[i] && !is_own(c->block, i))
-			r = alias_keep(s, c, guids[i]);
+			r = sa_alias_keep(s, c->port_guid, place_of(c, i), guids[i]);
 	return r;
-}
-
-void sa_aliases_forget_port(struct sa_server *s, uint64_t port_guid)
-{
-	list_for_each_safe(l, &s->alias_list) {
-		struct alias *a = container_of(l, struct alias, link);
-
-		if (a->port_guid == port_guid)
-			alias_destroy(s, a);
-	}
-}
-
-void sa_aliases_forget(struct sa_server *s)
-{
-	list_for_each_safe(l, &s->alias_list)
-		alias_destroy(s, container_of(l, struct alias, link));
 }
 
 static bool is_taken(const struct sa_server *s, uint64_t guid)
 {
-	return sa_port_by_guid(s, guid) || alias_find(s, guid);
+	return sa_port_by_guid(s, guid) || sa_alias_find(s, guid);
 }
 
 /* -- the change ---------------------------------------------------------------------- */
@@ -173,6 +111,44 @@ static uint64_t grant(struct sa_server *s, const struct sa_guid_change *c, unsig
 	return wish == c->before[i] || !is_taken(s, wish) ? wish : 0;
 }
 
+/* What was there and is not to be any more. */
+static bool goes(const struct sa_guid_change *c, unsigned int i)
+{
+	return c->before[i] && c->guids[i] != c->before[i];
+}
+
+/* A GUID that is a member of a group stays, as with OpenSM. */
+static bool is_in_use(const struct sa_guid_change *c)
+{
+	for (unsigned int i = 0; i < GUIDS_A_BLOCK; i++) {
+		if (goes(c, i) && sa_guid_is_joined(c->req->server, c->before[i]))
+			return true;
+	}
+	return false;
+}
+
+/* From now on nobody joins by what goes. */
+static void mark(const struct sa_guid_change *c)
+{
+	for (unsigned int i = 0; i < GUIDS_A_BLOCK; i++) {
+		struct sa_alias *a =
+			goes(c, i) ? sa_alias_find(c->req->server, c->before[i]) : NULL;
+
+		if (a)
+			a->leaves = true;
+	}
+}
+
+static void unmark(const struct sa_guid_change *c)
+{
+	for (unsigned int i = 0; i < GUIDS_A_BLOCK; i++) {
+		struct sa_alias *a = sa_alias_find(c->req->server, c->before[i]);
+
+		if (a)
+			a->leaves = false;
+	}
+}
+
 static int edit(struct sa_guid_change *c)
 {
 	struct sa_server *s = c->req->server;
@@ -192,9 +168,12 @@ static int edit(struct sa_guid_change *c)
 		if (!c->guids[i])
 			return SA_REQ_DENIED;
 		/* From now on, or another change under way could be granted it. */
-		if (alias_keep(s, c, c->guids[i]) < 0)
+		if (sa_alias_keep(s, c->port_guid, place_of(c, i), c->guids[i]) < 0)
 			return SA_NO_RESOURCES;
 	}
+	if (is_in_use(c))
+		return SA_REQ_DENIED;
+	mark(c);
 	return 0;
 }
 
@@ -257,6 +236,7 @@ void sa_guid_change_destroy(struct sa_guid_change *c)
 	if (!c)
 		return;
 	s = c->req->server;
+	unmark(c);
 	list_remove(&c->link);
 	timer_disarm(&c->timer);
 	sm_question_drop(&c->question);

@@ -25,7 +25,7 @@ struct change {
 	struct sa_mcmember rec;
 	uint64_t mask;
 	const struct subnet_port *requester, *port;
-	uint64_t guid; /* of the port that is to be a member */
+	uint64_t guid; /* one of the port's that is to be a member */
 	bool proxy;
 	struct sa_group *group;
 };
@@ -152,7 +152,7 @@ static int create(struct change *c)
 /* Steps 4 to 7. */
 static int check_ports(struct change *c, struct sa_request *req)
 {
-	c->port = sa_port_by_guid(c->s, c->guid);
+	c->port = sa_port_of_guid(c->s, c->guid);
 	if (!c->port)
 		return SA_REQ_INVALID;
 	c->requester = sa_request_port(req);
@@ -218,7 +218,7 @@ static int join(struct change *c, struct sa_request *req)
 	rec.join_state = m->join_state;
 	answer(req, &rec);
 	req->mgid = rec.mgid;
-	req->port_guid = c->guid;
+	req->guid = c->guid;
 	req->joined = joined;
 	if (sa_route_wait(req, rec.mlid)) {
 		m->unconfirmed |= joined;

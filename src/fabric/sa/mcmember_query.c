@@ -66,7 +66,7 @@ static bool add_member(const struct query *q, const struct sa_member *m)
 
 	if (!q->req->trusted)
 		return add_group(q, m->group);
-	sa_gid_put(&rec.port_gid, sm_subnet(q->req->server->sm)->prefix, m->port->guid);
+	sa_gid_put(&rec.port_gid, sm_subnet(q->req->server->sm)->prefix, m->guid);
 	rec.join_state = m->join_state;
 	rec.proxy_join = m->proxy;
 	return add(q, &rec);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * PathRecord: from port to port, and from a port to a group (spec/sa-sm 4.3);
- * MultiPathRecord, which asks for the former between several ports at once.
+ * MultiPathRecord, which asks for the former between several ports at once. Ports are
+ * named by any of their GUIDs, and a path between ports that no GID names is one between
+ * each of theirs, as of OpenSM.
  */
 #include <limits.h>
 
@@ -130,21 +132,26 @@ static bool sl_fits(const struct query *q, uint8_t sl)
 	return !(q->mask & SA_PR_SL) || q->rec.sl == sl;
 }
 
-static void gid_of(const struct query *q, const struct subnet_port *port,
-		   uint64_t component, const union ib_gid *asked, union ib_gid *ret)
+/* An end of one path: a port, by one of its GUIDs. */
+struct tip {
+	const struct subnet_port *port;
+	uint64_t guid;
+};
+
+static void gid_of(const struct query *q, const struct tip *tip, uint64_t component,
+		   const union ib_gid *asked, union ib_gid *ret)
 {
 	/* As it was asked: the default prefix stands for the subnet's. */
 	if (q->mask & component)
 		*ret = *asked;
 	else
-		sa_gid_put(ret, sm_subnet(q->req->server->sm)->prefix,
-			   subnet_port_guid(port));
+		sa_gid_put(ret, sm_subnet(q->req->server->sm)->prefix, tip->guid);
 }
 
 /* False: enough. */
-static bool visit(const struct query *q, const struct subnet_port *from,
-		  const struct subnet_port *to)
+static bool visit(const struct query *q, const struct tip *a, const struct tip *b)
 {
+	const struct subnet_port *from = a->port, *to = b->port;
 	struct sa_path path = {
 		.dlid = named(q, SA_PR_DLID) ? q->rec.dlid : subnet_port_lid(to),
 		.slid = named(q, SA_PR_SLID) ? q->rec.slid : subnet_port_lid(from),
@@ -161,14 +168,16 @@ static bool visit(const struct query *q, const struct subnet_port *from,
 	    !choose_mtu_and_rate(q, from, to, &path) ||
 	    !lifetime_fits(q, path.lifetime) || !sl_fits(q, path.sl))
 		return true;
-	gid_of(q, to, SA_PR_DGID, &q->rec.dgid, &path.dgid);
-	gid_of(q, from, SA_PR_SGID, &q->rec.sgid, &path.sgid);
+	gid_of(q, b, SA_PR_DGID, &q->rec.dgid, &path.dgid);
+	gid_of(q, a, SA_PR_SGID, &q->rec.sgid, &path.sgid);
 	return add(q, &path);
 }
 
-/* One end of the paths that are asked for: a port, all ports, or none that is known. */
+/* One end of the paths that are asked for: a port, all ports, or none that is known. A
+ * port that no GID names is meant by each GUID that it has. */
 struct end {
 	const struct subnet_port *port;
+	uint64_t guid; /* 0: each */
 	bool all;
 };
 
@@ -179,8 +188,8 @@ static struct end end_of(const struct query *q, uint64_t gid_component,
 	struct end end = { 0 };
 
 	if (q->mask & gid_component) {
-		if (sa_gid_is_here(s, gid))
-			end.port = sa_port_by_guid(s, sa_gid_guid(gid));
+		end.port = sa_port_of_gid(s, gid);
+		end.guid = sa_gid_guid(gid);
 		if ((q->mask & lid_component) && end.port &&
 		    sa_port_by_lid(s, lid) != end.port)
 			end.port = NULL;
@@ -192,57 +201,101 @@ static struct end end_of(const struct query *q, uint64_t gid_component,
 	return end;
 }
 
-/* Over every port with a LID, or the one. */
+/* Over the GUIDs of every port with a LID, or of the one. */
 struct walk {
-	const struct subnet_port *port; /* null: there are no more */
-	const struct list *all, *node;  /* null: it is the one */
-	unsigned int num;               /* of the node's ports, to be looked at */
-	uint32_t place; /* ports behind us, those that are not there too */
+	const struct sa_server *server;
+	struct tip tip;                /* its port is null: there are no more */
+	const struct list *all, *node; /* null: it is the one port */
+	bool by_one;                   /* and the one GUID */
+	unsigned int num;              /* of the node's ports, to be looked at */
+	uint64_t ports;     /* that are behind us, those that are not there too */
+	unsigned int place; /* of the GUID at its port */
 };
+
+static void walk_put(struct walk *w, const struct subnet_port *port)
+{
+	w->place = 0;
+	w->tip.port = port;
+	w->tip.guid = port ? subnet_port_guid(port) : 0;
+}
 
 static void walk_seek(struct walk *w)
 {
-	w->port = NULL;
+	walk_put(w, NULL);
 	for (; w->node != w->all; w->node = w->node->next, w->num = 0) {
 		const struct subnet_node *node =
 			container_of(w->node, struct subnet_node, link);
 		bool is_switch = node->info.node_type == SMP_NODE_SWITCH;
 		unsigned int last = is_switch ? 0 : node->info.num_ports;
 
-		for (; w->num <= last; w->num++, w->place++) {
+		for (; w->num <= last; w->num++, w->ports++) {
 			const struct subnet_port *port = &node->ports[w->num];
 
 			if (is_switch || (w->num && port->seen)) {
-				w->port = port;
+				walk_put(w, port);
 				return;
 			}
 		}
 	}
 }
 
-static void walk_next(struct walk *w)
+static void walk_next_port(struct walk *w)
 {
-	w->place++;
+	w->ports++;
 	w->num++;
 	if (w->all)
 		walk_seek(w);
 	else
-		w->port = NULL;
+		walk_put(w, NULL);
 }
 
-/* As if `place` ports were behind us. */
-static struct walk walk_begin(const struct query *q, struct end end, uint32_t place)
+/* The port's next alias, in that place or behind it. */
+static bool walk_alias(struct walk *w, unsigned int place)
 {
-	struct walk w = { .port = place ? NULL : end.port, .place = place };
+	const struct sa_alias *a =
+		w->by_one
+			? NULL
+			: sa_alias_after(w->server, subnet_port_guid(w->tip.port), place);
 
-	if (!end.all)
-		return w;
-	w.place = 0;
-	w.all = &sm_subnet(q->req->server->sm)->nodes;
-	w.node = w.all->next;
-	walk_seek(&w);
-	while (w.port && w.place < place)
-		walk_next(&w);
+	if (!a)
+		return false;
+	w->place = a->place;
+	w->tip.guid = a->guid;
+	return true;
+}
+
+static void walk_next(struct walk *w)
+{
+	if (!walk_alias(w, w->place + 1))
+		walk_next_port(w);
+}
+
+/* What walk_begin goes on from. */
+static uint64_t walk_at(const struct walk *w)
+{
+	return w->ports * SA_GUID_PLACES + w->place;
+}
+
+static struct walk walk_begin(const struct query *q, struct end end, uint64_t at)
+{
+	uint64_t ports = at / SA_GUID_PLACES;
+	unsigned int place = at % SA_GUID_PLACES;
+	struct walk w = { .server = q->req->server, .by_one = end.guid };
+
+	if (end.all) {
+		w.all = &sm_subnet(q->req->server->sm)->nodes;
+		w.node = w.all->next;
+		walk_seek(&w);
+		while (w.tip.port && w.ports < ports)
+			walk_next_port(&w);
+	} else {
+		walk_put(&w, ports ? NULL : end.port);
+		w.ports = ports;
+		if (end.guid)
+			w.tip.guid = end.guid;
+	}
+	if (place && w.tip.port && w.ports == ports && !walk_alias(&w, place))
+		walk_next_port(&w);
 	return w;
 }
 
@@ -254,17 +307,17 @@ static int between(const struct query *q, struct end from, struct end to)
 	struct sa_cursor *at = &q->req->at;
 	struct walk a = walk_begin(q, from, at->place);
 
-	for (; a.port; walk_next(&a), at->within = 0) {
+	for (; a.tip.port; walk_next(&a), at->within = 0) {
 		struct walk b = walk_begin(q, to, at->within);
 
-		for (; b.port; walk_next(&b)) {
+		for (; b.tip.port; walk_next(&b)) {
 			if (sa_request_worked(q->req, 0)) {
-				at->place = a.place;
-				at->within = b.place;
+				at->place = walk_at(&a);
+				at->within = walk_at(&b);
 				return SA_GOES_ON;
 			}
 			sa_request_worked(q->req, PATH_WORK);
-			if (!visit(q, a.port, b.port))
+			if (!visit(q, &a.tip, &b.tip))
 				return 0;
 		}
 	}
@@ -274,9 +327,11 @@ static int between(const struct query *q, struct end from, struct end to)
 /* Which is known before any of them is looked at. */
 static bool are_too_many(const struct query *q)
 {
-	uint64_t ports = sm_subnet(q->req->server->sm)->ports_by_lid.count;
+	const struct sa_server *s = q->req->server;
+	uint64_t guids =
+		(uint64_t)sm_subnet(s->sm)->ports_by_lid.count + s->aliases.count;
 
-	return ports * ports > SA_PATHS_MAX;
+	return guids * guids > SA_PATHS_MAX;
 }
 
 static int unicast(const struct query *q)
@@ -396,21 +451,14 @@ static void restrict_as(struct query *q, const struct sa_multi_path *m)
 	};
 }
 
-static const struct subnet_port *port_of_gid(const struct query *q,
-					     const union ib_gid *gid)
-{
-	const struct sa_server *s = q->req->server;
-
-	return sa_gid_is_here(s, gid) ? sa_port_by_guid(s, sa_gid_guid(gid)) : NULL;
-}
-
 /* At most SA_MULTI_PATH_GIDS in all, so this is no work to be done in steps. */
 static int between_all(struct query *q, const struct sa_multi_path *m, unsigned int most)
 {
 	const union ib_gid *to = m->gids + m->sgid_count;
+	const struct sa_server *s = q->req->server;
 
 	for (unsigned int i = 0; i < m->sgid_count + m->dgid_count; i++) {
-		if (!port_of_gid(q, &m->gids[i]))
+		if (!sa_port_of_gid(s, &m->gids[i]))
 			return SA_REQ_INVALID_GID;
 	}
 	for (unsigned int i = 0; i < m->sgid_count; i++) {
@@ -419,8 +467,9 @@ static int between_all(struct query *q, const struct sa_multi_path *m, unsigned 
 				return 0;
 			q->rec.sgid = m->gids[i];
 			q->rec.dgid = to[k];
-			if (!visit(q, port_of_gid(q, &m->gids[i]),
-				   port_of_gid(q, &to[k])))
+			if (!visit(q,
+				   &(struct tip){ .port = sa_port_of_gid(s, &m->gids[i]) },
+				   &(struct tip){ .port = sa_port_of_gid(s, &to[k]) }))
 				return 0;
 		}
 	}

@@ -73,7 +73,7 @@ static struct sa_member *request_member(const struct sa_request *req)
 {
 	struct sa_group *group = sa_group_by_mgid(req->server, &req->mgid);
 	struct sa_member *m =
-		group ? sa_member_find(req->server, group, req->port_guid) : NULL;
+		group ? sa_member_find(req->server, group, req->guid) : NULL;
 
 	return m && (m->join_state & req->joined) ? m : NULL;
 }
@@ -122,7 +122,7 @@ static bool is_true(const struct sa_request *req, uint16_t mlid)
 {
 	const struct sa_group *group = sa_group_by_mgid(req->server, &req->mgid);
 	const struct sa_member *m =
-		group ? sa_member_find(req->server, group, req->port_guid) : NULL;
+		group ? sa_member_find(req->server, group, req->guid) : NULL;
 	struct sa_mcmember rec;
 
 	sa_mcmember_get(sa_request_data(req), &rec);
@@ -132,8 +132,10 @@ static bool is_true(const struct sa_request *req, uint16_t mlid)
 /* Where no table has room for a member, the others' are set as they should be. */
 static bool concerns(const struct sa_request *req, uint16_t mlid, int error)
 {
+	uint64_t port_guid = sa_port_guid_of(req->server, req->guid);
+
 	return error &&
-	       (error != -ENOSPC || !sm_can_route(req->server->sm, mlid, req->port_guid));
+	       (error != -ENOSPC || !sm_can_route(req->server->sm, mlid, port_guid));
 }
 
 static uint16_t outcome(const struct sa_request *req, uint16_t mlid, int error)

@@ -79,7 +79,7 @@ static void put_group(struct writer *w, const struct sa_group *group)
 
 		if (!sa_member_confirmed(m))
 			continue;
-		put(w, m->port->guid, 8);
+		put(w, m->guid, 8);
 		put(w, sa_member_confirmed(m), 1);
 		put(w, m->proxy, 1);
 	}

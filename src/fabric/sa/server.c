@@ -14,10 +14,10 @@
 
 static int tables_create(struct sa_server *s)
 {
-	struct hash *tables[] = { &s->pending,      &s->groups,   &s->members,
-				  &s->member_ports, &s->services, &s->subscriptions,
-				  &s->reports,      &s->assigned, &s->shares,
-				  &s->aliases };
+	struct hash *tables[] = { &s->pending,      &s->groups,         &s->members,
+				  &s->member_ports, &s->services,       &s->subscriptions,
+				  &s->reports,      &s->assigned,       &s->shares,
+				  &s->aliases,      &s->aliases_by_port };
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		if (hash_init(tables[i]) < 0)
@@ -43,7 +43,6 @@ int sa_server_create(const struct sa_server_config *config, struct sa_server **r
 	list_init(&s->assigned_list);
 	list_init(&s->walks);
 	list_init(&s->guid_changes);
-	list_init(&s->alias_list);
 	sa_followers_init(s);
 	r = tables_create(s);
 	if (r == 0)
@@ -81,6 +80,7 @@ void sa_server_destroy(struct sa_server *s)
 	hash_fini(&s->assigned);
 	hash_fini(&s->shares);
 	hash_fini(&s->aliases);
+	hash_fini(&s->aliases_by_port);
 	free(s);
 }
 
@@ -265,8 +265,8 @@ static void sm_port_out(void *arg, uint64_t port_guid)
 
 	sa_subscriptions_forget_port(s, port_guid);
 	sa_report_port(s, TRAP_GID_OUT_OF_SERVICE, port_guid);
-	sa_aliases_forget_port(s, port_guid);
 	sa_port_forget(s, port_guid);
+	sa_aliases_forget_some(s, port_guid, 0, SA_GUID_PLACES);
 }
 
 /* But a database that was loaded is to outlive that its ports are told to register anew by

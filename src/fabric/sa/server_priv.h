@@ -63,7 +63,7 @@ struct sa_served;
 /* Where a query goes on, in its own terms; all 0 at first. What lies in a list of ours that
  * others shorten is looked at in its order, by `next` (sa_walk_begin). */
 struct sa_cursor {
-	uint32_t place, within;
+	uint64_t place, within;
 	struct list link; /* in server.walks, while `next` is set */
 	struct list *next;
 };
@@ -93,7 +93,7 @@ struct sa_request {
 	uint16_t status;
 	/* A join that waits, for its undoing. */
 	union ib_gid mgid;
-	uint64_t port_guid;
+	uint64_t guid;  /* of the port, as the join names it */
 	uint8_t joined; /* the bits that are new by it */
 	/* Records of the answer: one in `answer`, those of a GetTable in `table`, behind
 	 * room for the headers. */
@@ -175,10 +175,11 @@ struct sa_group {
 };
 
 struct sa_member {
-	struct hash_node by_port; /* by MGID and port GUID */
+	struct hash_node by_port; /* by MGID and GUID */
 	struct list link;         /* of its port's */
 	struct sa_group *group;
 	struct sa_member_port *port;
+	uint64_t guid;      /* that it has joined by: the port's own or an alias */
 	unsigned int place; /* in the group's arrays */
 	uint8_t join_state;
 	uint8_t unconfirmed; /* of these: no join of theirs is answered, nor may be */
@@ -222,10 +223,13 @@ int sa_group_create(struct sa_server *s, const struct sa_mcmember *rec,
 /* With its members; nobody is told. */
 void sa_group_destroy(struct sa_server *s, struct sa_group *group);
 struct sa_member *sa_member_find(const struct sa_server *s, const struct sa_group *group,
-				 uint64_t port_guid);
-/* Add the bits to the port's membership, which may be new; what is new of them. */
-int sa_group_join(struct sa_server *s, struct sa_group *group, uint64_t port_guid,
+				 uint64_t guid);
+/* Add the bits to the membership of that GUID, which may be new; what is new of them. A
+ * port's memberships by different GUIDs are different ones. */
+int sa_group_join(struct sa_server *s, struct sa_group *group, uint64_t guid,
 		  uint8_t bits, bool proxy, uint8_t *ret_joined);
+/* The port has joined something by that GUID. */
+bool sa_guid_is_joined(const struct sa_server *s, uint64_t guid);
 /* Take the bits away, by the rules of spec/sa-sm 1.11: what is left of the membership.
  * The member, and its group, may be gone afterwards. */
 uint8_t sa_member_leave(struct sa_server *s, struct sa_member *member, uint8_t bits);
@@ -236,7 +240,7 @@ static inline uint8_t sa_member_confirmed(const struct sa_member *member)
 	return member->join_state & (uint8_t)~member->unconfirmed;
 }
 /* As another SA says, exactly; 0: no member. Nobody is told, and the group stays. */
-int sa_member_set(struct sa_server *s, struct sa_group *group, uint64_t port_guid,
+int sa_member_set(struct sa_server *s, struct sa_group *group, uint64_t guid,
 		  uint8_t join_state, bool proxy);
 /* It has no full member any more: the other members go, and the group unless it is
  * well-known. */
@@ -323,7 +327,7 @@ void sa_gid_put(union ib_gid *gid, uint64_t prefix, uint64_t guid);
 bool sa_gid_is_here(const struct sa_server *s, const union ib_gid *gid);
 /* The base is in the port's table, as full or limited member; base 0 always is. */
 bool sa_port_has_base(const struct subnet_port *port, uint16_t pkey);
-/* Null: no such port was found by the last sweep. */
+/* By its own GUID. Null: no such port was found by the last sweep. */
 const struct subnet_port *sa_port_by_guid(const struct sa_server *s, uint64_t guid);
 const struct subnet_port *sa_port_by_lid(const struct sa_server *s, uint16_t lid);
 
@@ -378,10 +382,35 @@ int sa_service_keep(struct sa_server *s, const struct sa_service *rec, uint16_t 
 uint32_t sa_service_lease_left(const struct sa_service_entry *entry);
 void sa_services_forget(struct sa_server *s);
 
-/* -- GUIDs that ports have beside their own (guids.c) -------------------------------- */
+/* -- GUIDs that ports have beside their own (aliases.c) ------------------------------ */
 
-void sa_aliases_forget_port(struct sa_server *s, uint64_t port_guid);
+/* Where in a port's GUIDInfo, of which 0 is its own. */
+#define SA_GUID_PLACES 2048u
+
+/* Created when it is granted, destroyed when it is given back or its port goes. */
+struct sa_alias {
+	struct hash_node by_guid, by_port;
+	uint64_t guid, port_guid;
+	uint16_t place;
+	bool leaves; /* it is being given back: nothing new is to be made of it */
+};
+struct sa_alias *sa_alias_find(const struct sa_server *s, uint64_t guid);
+/* The port's in that place, or the next one behind it; null: there is none. */
+const struct sa_alias *sa_alias_after(const struct sa_server *s, uint64_t port_guid,
+				      unsigned int place);
+/* -ENOSPC, -ENOMEM. It stays where it is if it is there already. */
+int sa_alias_keep(struct sa_server *s, uint64_t port_guid, unsigned int place,
+		  uint64_t guid);
+/* The port's from that place on, up to the other one. */
+void sa_aliases_forget_some(struct sa_server *s, uint64_t port_guid, unsigned int from,
+			    unsigned int to);
 void sa_aliases_forget(struct sa_server *s);
+/* The port's own GUID, of any that it has; one that nobody has is what it is. */
+uint64_t sa_port_guid_of(const struct sa_server *s, uint64_t guid);
+/* The port that has it as its own or as an alias; null: none. */
+const struct subnet_port *sa_port_of_guid(const struct sa_server *s, uint64_t guid);
+const struct subnet_port *sa_port_of_gid(const struct sa_server *s,
+					 const union ib_gid *gid);
 
 /* -- subscriptions and reports: spec/sa-sm 2.2 --------------------------------------- */
 
@@ -467,8 +496,7 @@ struct sa_server {
 	struct list assigned_list;
 
 	struct list guid_changes; /* sa_guid_change.link */
-	struct hash aliases;      /* by GUID */
-	struct list alias_list;
+	struct hash aliases, aliases_by_port;
 
 	struct hash services;
 	struct list service_list;

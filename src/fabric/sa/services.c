@@ -148,11 +148,13 @@ uint32_t sa_service_lease_left(const struct sa_service_entry *entry)
 static bool may_change(const struct sa_service_entry *entry,
 		       const struct subnet_port *requester, const struct sa_service *rec)
 {
+	const struct sa_server *s = entry->server;
 	static const uint8_t none[16];
 
 	return memcmp(entry->rec.key, none, sizeof(none)) == 0 ||
 	       memcmp(entry->rec.key, rec->key, sizeof(none)) == 0 ||
-	       sa_gid_guid(&entry->rec.gid) == subnet_port_guid(requester);
+	       sa_port_guid_of(s, sa_gid_guid(&entry->rec.gid)) ==
+		       subnet_port_guid(requester);
 }
 
 /* Keys are shown to those who show ours. */
@@ -178,7 +180,7 @@ static bool pkey_is_shared(const struct sa_server *s, const struct subnet_port *
 		return false;
 	if (rec->gid.raw[0] == 0xff || !sa_gid_is_here(s, &rec->gid))
 		return true;
-	port = sa_port_by_guid(s, sa_gid_guid(&rec->gid));
+	port = sa_port_of_guid(s, sa_gid_guid(&rec->gid));
 	return port && sa_port_has_base(port, rec->pkey);
 }
 

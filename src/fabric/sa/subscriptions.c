@@ -108,8 +108,7 @@ static bool is_acceptable(const struct sa_request *req, const struct sa_inform_i
 
 	if (info->subscribe > 1)
 		return false;
-	if (!gid_is_zero(info->gid.raw) && (!sa_gid_is_here(s, &info->gid) ||
-					    !sa_port_by_guid(s, sa_gid_guid(&info->gid))))
+	if (!gid_is_zero(info->gid.raw) && !sa_port_of_gid(s, &info->gid))
 		return false;
 	/* Security traps may be named by the trusted alone, though "all" has them too. */
 	return req->trusted || !info->is_generic || info->trap < TRAP_BAD_MKEY ||

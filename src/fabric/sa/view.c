@@ -22,7 +22,7 @@ void sa_server_each_group(const struct sa_server *s,
 			struct sa_member_view member = { .join_state = m->join_state,
 							 .proxy_join = m->proxy };
 
-			sa_gid_put(&member.port_gid, prefix, m->port->guid);
+			sa_gid_put(&member.port_gid, prefix, m->guid);
 			member_fn(arg, &view, &member);
 		}
 	}
