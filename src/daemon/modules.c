@@ -86,7 +86,7 @@ static void leave_place(struct modules *m, unsigned int n)
 	if (p->doorbell)
 		shm_doorbell_unmap(p->doorbell);
 	if (p->entered)
-		slots_close(m->site->slots, p->process.slot);
+		site_process_close(m->site, p->process.slot);
 	p->counters = NULL;
 	p->doorbell = NULL;
 	p->entered = false;
@@ -95,8 +95,8 @@ static void leave_place(struct modules *m, unsigned int n)
 static int enter_place(struct modules *m, unsigned int n)
 {
 	struct place *p = &m->places[n];
-	int r = slots_open(m->site->slots, node_of(m, n), getpid(), "verbcastd",
-			   &p->process);
+	int r = site_process_open(m->site, node_of(m, n), getpid(), "verbcastd",
+				  &p->process);
 
 	p->entered = r == 0;
 	if (!r)

@@ -59,19 +59,9 @@ static void changed(void *arg, unsigned int changes)
 	node->nodes->config.changed(node->nodes->config.arg, node);
 }
 
-static void count(void *arg)
-{
-	struct node *node = arg;
-	const struct nodes_config *c = &node->nodes->config;
-
-	if (node->vib && c->slots)
-		traffic_tell(&node->traffic, c->slots, node->vib, node->port);
-}
-
 static const struct path_fabric_port_ops port_ops = {
 	.receive = receive,
 	.changed = changed,
-	.count = count,
 };
 
 static int create_vib(struct node *node)
@@ -291,15 +281,6 @@ struct node *nodes_find(const struct nodes *n, const char *name)
 struct node *nodes_find_ib(const struct nodes *n, const struct ib_node *ib)
 {
 	return nodes_nth(n, ib_node_index(ib));
-}
-
-void nodes_qp_left(const struct nodes *n, const struct ib_device *device,
-		   const struct shm_counters *counters, uint32_t index)
-{
-	struct node *node = nodes_find_ib(n, device->node);
-
-	if (node && node->vib && hca_device_ib(node->vib) == device)
-		traffic_qp_left(&node->traffic, counters, index);
 }
 
 struct node *nodes_find_guid(const struct nodes *n, uint64_t port_guid)

@@ -13,7 +13,6 @@
 #include "core/mad/ib_mad.h"
 #include "core/sa/ib_sa.h"
 #include "daemon/site_fabric.h"
-#include "daemon/traffic.h"
 #include "hca/hca.h"
 
 #define NODES_FIRST_NAME "local"
@@ -30,7 +29,6 @@ struct node {
 	struct ib_sa *sa;
 	struct ipoib *ipoib;
 	struct fabric_port *port;
-	struct traffic traffic;
 	bool in_tree;    /* somebody has asked for the node: it has a synthetic tree */
 	bool tree_stale; /* which is of yesterday */
 	uint32_t tree_shape; /* which files are in it */
@@ -41,7 +39,6 @@ struct nodes_config {
 	struct random *random;
 	struct hca_site *hca;
 	struct site_fabric *fabric; /* null: none */
-	const struct slots *slots;  /* of the processes; null: traffic is not counted */
 	const struct hca_limits *limits;
 	const struct hca_device_ops *ops; /* of all devices */
 	/* What is told of the node's vib0 is about to be another for programs. From inside
@@ -67,9 +64,6 @@ struct node *nodes_nth(const struct nodes *n, unsigned int index);
 /* "": the first. Null: none is called so. */
 struct node *nodes_find(const struct nodes *n, const char *name);
 struct node *nodes_find_ib(const struct nodes *n, const struct ib_node *ib);
-/* One of the device's goes: if that is some vib0, what it has moved is kept. */
-void nodes_qp_left(const struct nodes *n, const struct ib_device *device,
-		   const struct shm_counters *counters, uint32_t index);
 /* By the GUID of its port. */
 struct node *nodes_find_guid(const struct nodes *n, uint64_t port_guid);
 

@@ -18,13 +18,43 @@
 #define FIRST_GRACE_MS 10000u           /* for whoever started us to come */
 #define SETTLE_NS      (200 * TIMER_MS) /* for the fabric, before they do */
 
+/* -- processes ---------------------------------------------------------------------- */
+
+int site_process_open(struct site *s, struct ib_node *node, pid_t pid,
+		      const char *program, struct uapi_process *ret)
+{
+	int r = slots_open(s->slots, node, pid, program, ret);
+	struct slot_view p;
+
+	if (r < 0 || !slots_view(s->slots, ret->slot, &p))
+		return r;
+	if (traffic_process_began(s->traffic, p.slot, p.counters,
+				  nodes_find_ib(s->nodes, node)->port) < 0)
+		log_warning("no memory to count what process %d sends", (int)pid);
+	return 0;
+}
+
+void site_process_close(struct site *s, uint32_t slot)
+{
+	traffic_process_ended(s->traffic, slot);
+	slots_close(s->slots, slot);
+}
+
+static void carry(void *arg, uint16_t first_lid, uint16_t last_lid)
+{
+	struct site *s = arg;
+
+	if (s->traffic)
+		traffic_carry(s->traffic, first_lid, last_lid);
+}
+
 /* -- what the server asks of a site ------------------------------------------------- */
 
 static int process_open(void *arg, struct ib_node *node, pid_t pid, const char *program,
 			struct uapi_process *ret)
 {
 	struct site *s = arg;
-	int r = slots_open(s->slots, node, pid, program, ret);
+	int r = site_process_open(s, node, pid, program, ret);
 
 	if (!r)
 		log_debug("process %d (%s) has slot %u", (int)pid, program, ret->slot);
@@ -41,7 +71,7 @@ static void process_close(void *arg, uint32_t slot)
 	log_debug("process %d (%s) is gone from slot %u", (int)p.pid, p.program, slot);
 	history_process_ended(&s->history, &p);
 	fault_rules_process_ended(&s->faults, p.counters);
-	slots_close(s->slots, slot);
+	site_process_close(s, slot);
 }
 
 static int map_peer(void *arg, uint32_t asking_slot, uint32_t slot, struct uapi_peer *ret)
@@ -189,7 +219,6 @@ static void qp_left(void *arg, struct ib_device *device, uint32_t slot, uint32_t
 	if (!slots_view(s->slots, slot, &p))
 		return;
 	history_qp_left(&s->history, &p, device, qpn, counters);
-	nodes_qp_left(s->nodes, device, p.counters, counters);
 }
 
 static void unused(void *arg, struct ib_device *device)
@@ -310,6 +339,8 @@ static int create_memory(struct site *s)
 	if (!r)
 		r = slots_create(s->loop, s->tables, &s->slots);
 	if (!r)
+		r = traffic_create(&s->traffic);
+	if (!r)
 		r = history_init(&s->history);
 	if (!r)
 		r = hca_site_create(s->tables, &s->hca);
@@ -336,6 +367,7 @@ static int create_fabric(struct site *s)
 		.only_name = NODES_FIRST_NAME,
 		.guid_seed = guid_seed(s),
 		.follow = recompile,
+		.carry = carry,
 		.arg = s,
 	};
 	int r;
@@ -355,7 +387,6 @@ static int create_nodes(struct site *s)
 		.random = &s->random,
 		.hca = s->hca,
 		.fabric = s->fabric,
-		.slots = s->slots,
 		.limits = &s->options->hca,
 		.ops = &device_ops,
 		.changed = node_changed,
@@ -541,6 +572,8 @@ void site_destroy(struct site *s)
 	nodes_stop(s->nodes);
 	devices_destroy(s->devices);
 	nodes_destroy(s->nodes);
+	traffic_destroy(s->traffic);
+	s->traffic = NULL;
 	site_fabric_destroy(s->fabric);
 	hca_site_destroy(s->hca);
 	slots_destroy(s->slots);

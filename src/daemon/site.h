@@ -18,6 +18,7 @@
 #include "daemon/site_fabric.h"
 #include "daemon/slots.h"
 #include "daemon/timers.h"
+#include "daemon/traffic.h"
 #include "hca/hca.h"
 #include "loop/loop.h"
 #include "site/paths.h"
@@ -43,6 +44,7 @@ struct site {
 	struct admin_site admin;
 	struct modules *modules;
 	struct slots *slots;
+	struct traffic *traffic;
 	struct history history;
 	struct fault_rules faults;
 	struct uapi_server *server;
@@ -51,6 +53,10 @@ struct site {
 /* `listen_fd` is taken over, on failure too. */
 int site_create(const struct daemon_options *options, const struct site_paths *paths,
 		int listen_fd, struct site **ret);
+/* A process takes its slot, and gives it back (daemon/slots.h). */
+int site_process_open(struct site *s, struct ib_node *node, pid_t pid,
+		      const char *program, struct uapi_process *ret);
+void site_process_close(struct site *s, uint32_t slot);
 int site_run(struct site *s);
 void site_destroy(struct site *s);
 /* Until somebody stops it. */

@@ -189,6 +189,14 @@ static void routes_changed(void *arg)
 	path_fabric_routes_changed(((struct site_fabric *)arg)->path);
 }
 
+static void carry(void *arg, uint16_t first_lid, uint16_t last_lid)
+{
+	const struct site_fabric *f = arg;
+
+	if (f->config.carry)
+		f->config.carry(f->config.arg, first_lid, last_lid);
+}
+
 static int create_net(struct site_fabric *f, const struct topology *t)
 {
 	const struct fabric_config config = {
@@ -196,6 +204,7 @@ static int create_net(struct site_fabric *f, const struct topology *t)
 		.random = f->config.random,
 		.topology = t,
 		.routes_changed = routes_changed,
+		.carry = carry,
 		.arg = f,
 	};
 

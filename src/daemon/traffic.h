@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the programs of a node have sent and received by its vib0, for the counters of the
- * fabric's port: of living queue pairs by the counters that their engines write, of others
- * by what those were at last. Read when somebody asks, so that no datagram pays for it.
+ * What the programs of the nodes have sent by their vib0, for the counters of the fabric's
+ * ports: how many datagrams to which LID, with which P_Key, stands in the counter files of
+ * the processes. The fabric asks (fabric_config.carry) when somebody wants to see counters,
+ * and before its tables change, so that what was sent goes by the tables of then and no
+ * datagram pays for it.
+ *
+ * A sender counts a moment after it has looked where the datagram goes. So what is sent
+ * while tables change may be counted on the old way or on the new one.
  */
 #ifndef DAEMON_TRAFFIC_H
 #define DAEMON_TRAFFIC_H
 
-#include "daemon/slots.h"
 #include "fabric/net/fabric.h"
-#include "hca/hca.h"
+#include "shm/counters.h"
 
-struct traffic_sum {
-	uint64_t sent, sent_bytes, received, received_bytes;
-};
+struct traffic;
 
-/* Of one port; zero is a good beginning. */
-struct traffic {
-	struct traffic_sum left; /* by queue pairs that are no more */
-	struct traffic_sum told; /* to the fabric */
-};
+int traffic_create(struct traffic **ret);
+/* Null is fine. */
+void traffic_destroy(struct traffic *t);
 
-/* One of the port's goes, and its counters with it. */
-void traffic_qp_left(struct traffic *t, const struct shm_counters *counters,
-		     uint32_t index);
-/* Tell the fabric what has been moved since the last time. */
-void traffic_tell(struct traffic *t, const struct slots *slots,
-		  const struct hca_device *device, struct fabric_port *port);
+/* A process sends by that port from now on; its counters stay until it has ended. Null:
+ * its node has no port, and nothing is counted. -ENOMEM: nothing is counted either. */
+int traffic_process_began(struct traffic *t, uint32_t slot,
+			  const struct shm_counters *counters, struct fabric_port *port);
+/* It sends no more: what it has sent is carried. Harmless where none began. */
+void traffic_process_ended(struct traffic *t, uint32_t slot);
+
+/* Let the fabric carry what was sent to these LIDs since it was asked last. */
+void traffic_carry(struct traffic *t, uint16_t first_lid, uint16_t last_lid);
 
 #endif

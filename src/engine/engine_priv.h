@@ -443,10 +443,11 @@ struct engine_ah {
 	uint32_t hops; /* hop limit, traffic class, SL, GRH or not, as in the log */
 	uint16_t port_index;
 	uint16_t words_used; /* a bit a word of words that is not zero */
+	uint16_t dlid;       /* InfiniBand */
 	bool multicast;
-	bool infiniband;
-	bool members;    /* the entry has any */
-	bool incomplete; /* a member's memory could not be had: try again some time */
+	bool infiniband : 1;
+	bool members : 1;    /* the entry has any */
+	bool incomplete : 1; /* a member's memory could not be had: try again some time */
 	uint64_t words[SHM_SLOT_WORDS]; /* the processes to ring: members that we know */
 
 	uint64_t groups_generation; /* at which there was no such entry */
@@ -458,7 +459,6 @@ struct engine_ah {
 	uint32_t dst_serial;        /* RoCE: of that GID table entry */
 	uint32_t dst_device;
 	uint32_t flow_label; /* InfiniBand */
-	uint16_t dlid;       /* InfiniBand */
 	uint8_t dgid[16];
 	_Atomic uint32_t no_source; /* what src_valid points at without a GRH */
 	struct engine *engine;

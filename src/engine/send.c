@@ -259,9 +259,31 @@ static inline void describe(struct tx_datagram *d, const struct engine_qp *qp,
 		   (uint64_t)ah->hops << SHM_LOG_HOPS_SHIFT;
 }
 
-static inline void sent(struct engine_qp *qp, const struct ibv_send_wr *wr,
-			uint32_t bytes)
+static void begin_flow(struct shm_counters *c, uint32_t pkey_index, uint16_t dlid)
 {
+	atomic_fetch_or_explicit(&c->flow_pkeys[dlid], 1u << pkey_index,
+				 memory_order_relaxed);
+	atomic_fetch_or_explicit(&c->flow_lids[dlid / 64], 1ull << dlid % 64,
+				 memory_order_relaxed);
+}
+
+/* For the counters of the switches on the way. */
+static inline void count_flow(const struct engine_qp *qp, uint16_t dlid, uint32_t bytes)
+{
+	struct shm_counters *c = qp->engine->counters;
+	uint32_t pkey_index = qp->attr.pkey_index % SHM_PKEYS_MAX;
+	struct shm_flow_counters *flow = &c->flows[pkey_index][dlid];
+
+	if (unlikely(!atomic_load_explicit(&flow->sent, memory_order_relaxed)))
+		begin_flow(c, pkey_index, dlid);
+	count_add(&flow->sent, 1);
+	count_add(&flow->sent_bytes, bytes);
+}
+
+static inline void sent(struct engine_qp *qp, const struct ibv_send_wr *wr,
+			const struct engine_ah *ah, uint32_t bytes)
+{
+	count_flow(qp, ah->dlid, bytes);
 	count_add(&qp->counters->sent, 1);
 	count_add(&qp->counters->sent_bytes, bytes);
 	if (unlikely(qp->config.sq_sig_all || wr->send_flags & IBV_SEND_SIGNALED))
@@ -327,7 +349,7 @@ static int send_datagram(struct engine_qp *qp, const struct ibv_send_wr *wr,
 		write_multicast(e, &d, ah);
 	else
 		write_unicast(e, &d, to.entry);
-	sent(qp, wr, bytes);
+	sent(qp, wr, ah, bytes);
 	return 0;
 }
 
@@ -392,7 +414,7 @@ static inline bool send_plain(struct engine_qp *qp, const struct ibv_send_wr *wr
 		return false;
 	describe(&d, qp, wr, ah, &(struct target){ .generation = ah->generation });
 	write_multicast(e, &d, ah);
-	sent(qp, wr, d.length);
+	sent(qp, wr, ah, d.length);
 	return true;
 }
 

@@ -42,6 +42,14 @@ struct shm_fault_counters {
 };
 static_assert(sizeof(struct shm_fault_counters) == 32, "shm layout");
 
+/* Where datagrams went: to one LID, with one P_Key of the InfiniBand port's table. That is
+ * what the switches' counters are made of (daemon/traffic.h). */
+struct shm_flow_counters {
+	_Atomic uint64_t sent;
+	_Atomic uint64_t sent_bytes;
+};
+static_assert(sizeof(struct shm_flow_counters) == 16, "shm layout");
+
 struct shm_counters {
 	uint64_t magic;
 	uint32_t layout_version;
@@ -55,7 +63,13 @@ struct shm_counters {
 	/* of each member; close together, for there may be many, and each is written now and
 	 * then */
 	_Atomic uint64_t delivered[SHM_MEMBER_COUNTERS];
+	/* A bit a LID to which a flow was begun, and of each the indices of its P_Keys. RoCE
+	 * has no LIDs: what it sends is in the flows to LID 0, and nobody looks at those. */
+	_Atomic uint64_t flow_lids[SHM_LIDS_MAX / 64];
+	_Atomic uint32_t flow_pkeys[SHM_LIDS_MAX];
+	struct shm_flow_counters flows[SHM_PKEYS_MAX][SHM_LIDS_MAX];
 };
+static_assert(SHM_PKEYS_MAX == 32, "a bit each in flow_pkeys");
 static_assert(offsetof(struct shm_counters, qps) == 4096, "shm layout");
 
 /* What its process has written there: to be shown, never to be relied on. */

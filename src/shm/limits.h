@@ -13,6 +13,7 @@
 #define SHM_GIDS_MAX   32u     /* GID table entries of a port */
 #define SHM_PKEYS_MAX  32u     /* P_Key table entries of a port */
 #define SHM_LID_WORDS  768u    /* a bit a unicast LID, 0 .. 0xbfff */
+#define SHM_LIDS_MAX   65536u  /* unicast and multicast */
 #define SHM_GROUPS_MAX 131072u /* compiled (ingress port, MGID) entries */
 #define SHM_GROUPS_RESTING \
 	1024u /* entries given up that rest before they are used again */

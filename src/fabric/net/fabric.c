@@ -174,6 +174,7 @@ int fabric_create(const struct fabric_config *config, struct fabric **ret)
 	}
 	/* Nobody asked before, so nobody hears of the links that came up. */
 	f->routes_changed = config->routes_changed;
+	f->carry = config->carry;
 	f->arg = config->arg;
 	*ret = f;
 	return 0;
@@ -271,6 +272,7 @@ int fabric_power_set(struct fabric *f, const char *node, bool on)
 		return -ENOENT;
 	if (n->powered == on)
 		return 0;
+	net_count_all_sent(f);
 	n->powered = on;
 	/* Going down, the neighbours' ports fall first; coming up, all is as new. */
 	if (on)
@@ -377,22 +379,4 @@ void fabric_port_info(const struct fabric_port *port, struct fabric_port_info *r
 	ret->info.local_port = port->num;
 	memcpy(ret->pkeys, port->pkeys, n->pkey_cap * sizeof(*ret->pkeys));
 	memcpy(ret->guids, port->end->guids, sizeof(ret->guids));
-}
-
-static void net_count(struct net_counters *c, uint64_t xmit_bytes, uint64_t xmit_packets,
-		      uint64_t rcv_bytes, uint64_t rcv_packets)
-{
-	c->xmit_bytes += xmit_bytes;
-	c->xmit_packets += xmit_packets;
-	c->rcv_bytes += rcv_bytes;
-	c->rcv_packets += rcv_packets;
-}
-
-void fabric_port_count(struct fabric_port *port, uint64_t xmit_bytes,
-		       uint64_t xmit_packets, uint64_t rcv_bytes, uint64_t rcv_packets)
-{
-	net_count(&port->counters, xmit_bytes, xmit_packets, rcv_bytes, rcv_packets);
-	if (port->peer)
-		net_count(&port->peer->counters, rcv_bytes, rcv_packets, xmit_bytes,
-			  xmit_packets);
 }

@@ -31,6 +31,10 @@ struct fabric_config {
 	/* Some forwarding table, link or port state changed: what fabric_walk_* would
 	 * answer may be another. Often called; from inside anything. May be null. */
 	void (*routes_changed)(void *arg);
+	/* What was sent to these LIDs until now, and is not counted yet, is to be told by
+	 * fabric_port_carry: what is sent from now on goes other ways, or somebody asks for
+	 * counters. As often, and from inside anything. May be null. */
+	void (*carry)(void *arg, uint16_t first_lid, uint16_t last_lid);
 	void *arg;
 };
 
@@ -54,9 +58,6 @@ struct fabric_port_ops {
 	 * and of QP0 what is for an SM or answers one. */
 	void (*receive)(void *arg, const struct ib_packet *packet);
 	void (*changed)(void *arg, unsigned int changes /* enum fabric_port_change */);
-	/* The counters of the port are asked for: fabric_port_count what is not in them
-	 * yet. May be null. */
-	void (*count)(void *arg);
 };
 
 /* The n-th adapter port, in the order of the topology; null past the end. */
@@ -123,10 +124,17 @@ uint64_t fabric_routes_generation(const struct fabric *f);
 /* The same for unicast, and for one multicast LID, alone. */
 uint64_t fabric_unicast_generation(const struct fabric *f);
 uint64_t fabric_mlid_generation(const struct fabric *f, uint16_t mlid);
-/* PortCounters, as the PMA shows them, of data that an engine has moved; the link's other
- * end has them the other way round. */
-void fabric_port_count(struct fabric_port *port, uint64_t xmit_bytes,
-		       uint64_t xmit_packets, uint64_t rcv_bytes, uint64_t rcv_packets);
+
+/* Datagrams of the data path, all alike. */
+struct fabric_load {
+	uint16_t dlid, pkey;
+	uint64_t packets;
+	uint64_t bytes; /* of all together, headers included */
+};
+/* An engine has sent them from an adapter's port: they walk the tables as they are now,
+ * all at once, and are in the counters of every port on the way. What the port keeps to
+ * itself is on no link. */
+void fabric_port_carry(struct fabric_port *port, const struct fabric_load *load);
 
 /* -- what an operator does --------------------------------------------------------- */
 

@@ -49,6 +49,7 @@ enum net_drop {
 /* What the PMA shows. */
 struct net_counters {
 	uint64_t xmit_bytes, xmit_packets, rcv_bytes, rcv_packets;
+	uint64_t xmit_unicast, rcv_unicast, xmit_multicast, rcv_multicast; /* packets */
 	uint32_t link_downed, relay_errors, xmit_discards, xmit_constraint,
 		rcv_constraint, vl15_dropped;
 };
@@ -131,6 +132,7 @@ struct fabric {
 	uint64_t hop_latency_ns;
 	uint8_t mtu_cap;
 	void (*routes_changed)(void *arg);
+	void (*carry)(void *arg, uint16_t first_lid, uint16_t last_lid);
 	void *arg;
 
 	struct fabric_node *nodes;
@@ -188,6 +190,9 @@ static inline bool net_has_lid(const struct fabric_port *p, uint16_t lid)
  * of a table in which the bits are set. */
 void net_routes_changed(struct fabric *f);
 void net_multicast_changed(struct fabric *f, uint32_t block, uint32_t rows);
+/* Before either, and before counters are shown: count what was sent to these LIDs. */
+void net_count_sent(struct fabric *f, uint16_t first_lid, uint16_t last_lid);
+#define net_count_all_sent(f) net_count_sent(f, 0, UINT16_MAX)
 /* Tell whoever is attached, later. External ports have nobody. */
 void net_port_changed(struct fabric_port *p, unsigned int changes);
 void net_notify_init(struct fabric *f);
@@ -219,11 +224,14 @@ void net_tables_clear(struct fabric_node *n);
 
 /* -- walk.c, directed.c ------------------------------------------------------------ */
 
-/* One packet's way. `bytes` 0: only asked, and neither counted nor hit by trouble. */
+/* One packet's way, or that of many which are alike. `packets` 0: only asked, and neither
+ * counted nor hit by trouble. */
 struct net_transit {
 	bool vl15;
+	bool is_data; /* of an engine: trouble is for management */
+	bool is_multicast;
 	uint16_t dlid, pkey;
-	uint32_t bytes;
+	uint64_t packets, bytes;
 	uint64_t delay_ns;      /* so far */
 	struct fabric_port *at; /* the port it came in by, or was dropped at */
 };

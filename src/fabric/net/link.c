@@ -155,6 +155,7 @@ static void report_state(struct fabric_port *p)
 
 static void set_link(struct fabric_port *p, bool up)
 {
+	net_count_all_sent(p->node->fabric);
 	take_state(p, up);
 	take_state(p->peer, up);
 	net_routes_changed(p->node->fabric);

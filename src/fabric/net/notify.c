@@ -28,6 +28,12 @@ void net_routes_changed(struct fabric *f)
 	tell_of_routes(f);
 }
 
+void net_count_sent(struct fabric *f, uint16_t first_lid, uint16_t last_lid)
+{
+	if (f->carry)
+		f->carry(f->arg, first_lid, last_lid);
+}
+
 /* What changes because of what is told here is told at the next run. Who detaches, takes
  * his notice off whichever list it is on. */
 static void tell_all(struct timer *timer)

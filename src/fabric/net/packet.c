@@ -210,6 +210,7 @@ int fabric_port_send(struct fabric_port *port, const struct ib_packet *packet)
 		.vl15 = packet->dest_qp == IB_QP_SMI,
 		.dlid = packet->dlid,
 		.pkey = packet->pkey,
+		.packets = 1,
 		.bytes = MAD_BYTES + HEADER_BYTES + (packet->has_grh ? GRH_BYTES : 0),
 	};
 	enum net_drop drop = NET_MALFORMED;

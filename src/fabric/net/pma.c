@@ -2,9 +2,9 @@
 /*
  * A node's performance management agent: class 0x04, ClassPortInfo, PortCounters and
  * PortCountersExtended. Its counters are those of management datagrams, counted as they
- * pass, and of data that engines report when the counters are asked for: at the ends of an
- * adapter's link, not between switches. Those of 32 bits and of 64 are the same ones: they
- * are cleared together, and the small ones stop at their largest value.
+ * pass, and of what engines have sent, which walks the tables when the counters are asked
+ * for or the tables change (fabric_config.carry). Those of 32 bits and of 64 are the same
+ * ones: they are cleared together, and the small ones stop at their largest value.
  *
  * A switch has no other service, and says so.
  */
@@ -23,20 +23,20 @@ enum pma_attribute {
 #define PMA_DATA       64u
 #define PMA_DATA_BYTES 192u
 
-/* ClassPortInfo.CapabilityMask: all ports at once; the 64-bit counters, without those
- * that tell unicast from multicast. */
-#define CAP_ALL_PORTS        0x0100u
-#define CAP_EXTENDED_NO_CAST 0x0400u
-#define RESPONSE_TIME        8u
+/* ClassPortInfo.CapabilityMask: all ports at once; the 64-bit counters, with those that
+ * tell unicast from multicast. */
+#define CAP_ALL_PORTS 0x0100u
+#define CAP_EXTENDED  0x0200u
+#define RESPONSE_TIME 8u
 
 #define PORT_ALL 0xffu
 
 /* One counter: its place and width in both attributes, and its bits in CounterSelect. */
 struct counter {
-	size_t wide;   /* of struct net_counters: uint64_t, or */
-	size_t narrow; /* uint32_t */
-	uint8_t shift; /* what is shown is divided by 1 << shift */
-	uint8_t at, bytes, select;
+	size_t wide;                /* of struct net_counters: uint64_t, or */
+	size_t narrow;              /* uint32_t */
+	uint8_t shift;              /* what is shown is divided by 1 << shift */
+	uint8_t at, bytes, select;  /* bytes 0: not there */
 	uint8_t ext_at, ext_select; /* ext_at 0: not there */
 };
 
@@ -54,6 +54,10 @@ static const struct counter counters[] = {
 	{ WIDE(rcv_bytes), 2, 28, 4, 13, 16, 1 },
 	{ WIDE(xmit_packets), 0, 32, 4, 14, 24, 2 },
 	{ WIDE(rcv_packets), 0, 36, 4, 15, 32, 3 },
+	{ WIDE(xmit_unicast), 0, 0, 0, 0, 40, 4 },
+	{ WIDE(rcv_unicast), 0, 0, 0, 0, 48, 5 },
+	{ WIDE(xmit_multicast), 0, 0, 0, 0, 56, 6 },
+	{ WIDE(rcv_multicast), 0, 0, 0, 0, 64, 7 },
 };
 #define COUNTERS (sizeof(counters) / sizeof(*counters))
 
@@ -114,9 +118,9 @@ static void show(const struct fabric_node *n, bool extended, uint8_t *data)
 	for (size_t i = 0; i < COUNTERS; i++) {
 		const struct counter *c = &counters[i];
 
-		if (!extended)
+		if (!extended && c->bytes)
 			put(data + c->at, c->bytes, sum(n, select, c));
-		else if (c->ext_at)
+		else if (extended && c->ext_at)
 			put(data + c->ext_at, 8, sum(n, select, c));
 	}
 }
@@ -129,7 +133,7 @@ static void clear_selected(struct fabric_node *n, bool extended, const uint8_t *
 	for (size_t i = 0; i < COUNTERS; i++) {
 		const struct counter *c = &counters[i];
 
-		if ((extended && !c->ext_at) ||
+		if ((extended ? !c->ext_at : !c->bytes) ||
 		    !(which >> (extended ? c->ext_select : c->select) & 1))
 			continue;
 		net_for_each_port(p, n)
@@ -140,27 +144,6 @@ static void clear_selected(struct fabric_node *n, bool extended, const uint8_t *
 	}
 }
 
-static void count_data(const struct fabric_port *p)
-{
-	const struct net_end *end = p->end;
-
-	if (end && end->ops && end->ops->count)
-		end->ops->count(end->arg);
-}
-
-/* Of all who know of data by the node's ports. */
-static void count_all(struct fabric_node *n, uint8_t select)
-{
-	net_for_each_port(p, n)
-	{
-		if (!is_asked(p, select))
-			continue;
-		count_data(p);
-		if (p->peer)
-			count_data(p->peer);
-	}
-}
-
 static uint16_t port_counters(struct fabric_node *n, bool set, bool extended,
 			      uint8_t *data)
 {
@@ -168,7 +151,7 @@ static uint16_t port_counters(struct fabric_node *n, bool set, bool extended,
 
 	if (select != PORT_ALL && (select > n->num_ports || (!select && !n->is_switch)))
 		return MAD_STATUS_BAD_VALUE;
-	count_all(n, select);
+	net_count_all_sent(n->fabric);
 	if (set)
 		clear_selected(n, extended, data);
 	show(n, extended, data);
@@ -180,7 +163,7 @@ static uint16_t class_port_info(uint8_t *data)
 	memset(data, 0, PMA_DATA_BYTES);
 	data[0] = 1;
 	data[1] = 1;
-	wire_put16(data + 2, CAP_ALL_PORTS | CAP_EXTENDED_NO_CAST);
+	wire_put16(data + 2, CAP_ALL_PORTS | CAP_EXTENDED);
 	data[7] = RESPONSE_TIME;
 	return 0;
 }

@@ -58,6 +58,14 @@ static bool is_port_or_none(const struct fabric_node *n, uint8_t port)
 	return port <= n->num_ports || port == 0xff;
 }
 
+static bool routes_differ(const struct smp_switch_info *a,
+			  const struct smp_switch_info *b)
+{
+	return a->lft_top != b->lft_top || a->mft_top != b->mft_top ||
+	       a->default_mcast_primary != b->default_mcast_primary ||
+	       a->default_mcast_not_primary != b->default_mcast_not_primary;
+}
+
 /* What else is in a Set is not looked at (spec/sa-sm 3.7). */
 uint16_t sma_switch_info_set(struct sma_request *r)
 {
@@ -69,15 +77,15 @@ uint16_t sma_switch_info_set(struct sma_request *r)
 	    !is_port_or_none(n, set.default_mcast_primary) ||
 	    !is_port_or_none(n, set.default_mcast_not_primary))
 		return MAD_STATUS_BAD_VALUE;
+	if (routes_differ(mine, &set))
+		net_count_all_sent(n->fabric);
 	mine->lft_top = set.lft_top;
 	mine->mft_top = set.mft_top;
 	mine->default_port = set.default_port;
 	mine->default_mcast_primary = set.default_mcast_primary;
 	mine->default_mcast_not_primary = set.default_mcast_not_primary;
 	mine->life_time = set.life_time;
-	if (mine->lft_top != before.lft_top || mine->mft_top != before.mft_top ||
-	    mine->default_mcast_primary != before.default_mcast_primary ||
-	    mine->default_mcast_not_primary != before.default_mcast_not_primary)
+	if (routes_differ(mine, &before))
 		net_routes_changed(n->fabric);
 	if (set.state_change)
 		mine->state_change = 0;

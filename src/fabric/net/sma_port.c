@@ -163,6 +163,16 @@ static unsigned int compare(const struct smp_port_info *a, const struct smp_port
 	return changes;
 }
 
+/* What is sent may go other ways than before; what becomes of the link is not asked. */
+static bool moves_data(const struct fabric_port *p, const struct smp_port_info *set)
+{
+	const struct smp_port_info *is = &p->info;
+
+	return (set->state >= SMP_PORT_ARMED && set->state != is->state) ||
+	       (p->end && (set->lid != is->lid || set->lmc != is->lmc)) ||
+	       (!p->end && set->enforcement != is->enforcement);
+}
+
 static void apply_fields(struct fabric_port *p, const struct smp_port_info *set)
 {
 	struct smp_port_info before = p->info;
@@ -211,6 +221,8 @@ uint16_t sma_port_info_set(struct sma_request *r)
 	smp_port_info_get(r->data, &set);
 	if (!states_fit(p, &set) || !link_fits(p, &set) || (p->end && !end_fits(p, &set)))
 		return MAD_STATUS_BAD_VALUE;
+	if (moves_data(p, &set))
+		net_count_all_sent(p->node->fabric);
 	apply_fields(p, &set);
 	apply_link_state(p, &set);
 	return 0;

@@ -45,6 +45,7 @@ uint16_t sma_pkeys_set(struct sma_request *r)
 
 	if (!pkeys)
 		return MAD_STATUS_BAD_VALUE;
+	net_count_all_sent(p->node->fabric);
 	for (unsigned int i = 0; i < NET_PKEYS_BLOCK; i++) {
 		uint16_t pkey = wire_get16(r->data + 2 * i);
 

@@ -56,6 +56,8 @@ int net_lft_set(struct fabric_node *n, uint32_t block, const uint8_t *entries)
 	r = lft_reach(n, (block + 1) * NET_LFT_BLOCK);
 	if (r < 0)
 		return r;
+	net_count_sent(n->fabric, (uint16_t)(block * NET_LFT_BLOCK),
+		       (uint16_t)(block * NET_LFT_BLOCK + NET_LFT_BLOCK - 1));
 	memcpy(n->lft + block * NET_LFT_BLOCK, entries, NET_LFT_BLOCK);
 	net_routes_changed(n->fabric);
 	return 0;
@@ -123,7 +125,7 @@ int net_mft_set(struct fabric_node *n, uint32_t block, unsigned int position,
 		const uint16_t masks[NET_MFT_BLOCK])
 {
 	uint16_t before[NET_MFT_BLOCK], after[NET_MFT_BLOCK], *rows;
-	uint32_t changed = 0;
+	uint32_t first, changed = 0;
 
 	net_mft_get(n, block, position, before);
 	for (unsigned int i = 0; i < NET_MFT_BLOCK; i++)
@@ -135,6 +137,8 @@ int net_mft_set(struct fabric_node *n, uint32_t block, unsigned int position,
 	rows = mft_reach(n, block);
 	if (!rows)
 		return -ENOMEM;
+	first = IB_LID_MULTICAST_BASE + block * NET_MFT_BLOCK;
+	net_count_sent(n->fabric, (uint16_t)first, (uint16_t)(first + NET_MFT_BLOCK - 1));
 	for (unsigned int i = 0; i < NET_MFT_BLOCK; i++)
 		rows[i * n->positions + position] = after[i];
 	if (is_empty(rows, NET_MFT_BLOCK * n->positions)) {

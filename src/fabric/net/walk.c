@@ -52,38 +52,67 @@ static enum net_drop check_arriving(const struct net_transit *t,
 	return NET_PASSED;
 }
 
-/* What a real packet meets and leaves behind on a link. */
-static enum net_drop travel(struct net_transit *t, struct fabric_port *out)
+static void count_left(struct net_counters *c, const struct net_transit *t)
+{
+	c->xmit_packets += t->packets;
+	c->xmit_bytes += t->bytes;
+	*(t->is_multicast ? &c->xmit_multicast : &c->xmit_unicast) += t->packets;
+}
+
+static void count_arrived(struct net_counters *c, const struct net_transit *t)
+{
+	c->rcv_packets += t->packets;
+	c->rcv_bytes += t->bytes;
+	*(t->is_multicast ? &c->rcv_multicast : &c->rcv_unicast) += t->packets;
+}
+
+/* What may happen to management on a link. */
+static enum net_drop meet_trouble(struct net_transit *t, struct fabric_port *out)
 {
 	struct fabric *f = out->node->fabric;
-	struct net_counters *there = &out->peer->counters;
 
-	out->counters.xmit_packets++;
-	out->counters.xmit_bytes += t->bytes;
-	t->delay_ns += f->hop_latency_ns;
 	if (f->trouble.loss && random_chance(f->random, f->trouble.loss)) {
-		there->vl15_dropped += t->vl15;
+		out->peer->counters.vl15_dropped += t->vl15;
 		return NET_LOST;
 	}
 	if (f->trouble.reorder && f->trouble.delay_ns &&
 	    random_chance(f->random, f->trouble.reorder))
 		t->delay_ns += 1 + random_below(f->random, f->trouble.delay_ns);
-	there->rcv_packets++;
-	there->rcv_bytes += t->bytes;
 	return NET_PASSED;
+}
+
+/* What a real packet meets and leaves behind on a link. */
+static enum net_drop travel(struct net_transit *t, struct fabric_port *out)
+{
+	enum net_drop drop = NET_PASSED;
+
+	count_left(&out->counters, t);
+	t->delay_ns += out->node->fabric->hop_latency_ns;
+	if (!t->is_data)
+		drop = meet_trouble(t, out);
+	if (drop == NET_PASSED)
+		count_arrived(&out->peer->counters, t);
+	return drop;
+}
+
+/* A small counter stops at its largest value. */
+static void count_small(uint32_t *counter, uint64_t packets)
+{
+	*counter = packets < UINT32_MAX - *counter ? *counter + (uint32_t)packets
+						   : UINT32_MAX;
 }
 
 static enum net_drop count_refusal(const struct net_transit *t, struct fabric_port *p,
 				   enum net_drop drop, bool leaving)
 {
-	if (!t->bytes || drop == NET_PASSED)
+	if (drop == NET_PASSED)
 		return drop;
 	if (drop == NET_BAD_PKEY && leaving)
-		p->counters.xmit_constraint++;
+		count_small(&p->counters.xmit_constraint, t->packets);
 	else if (drop == NET_BAD_PKEY)
-		p->counters.rcv_constraint++;
+		count_small(&p->counters.rcv_constraint, t->packets);
 	else if (leaving)
-		p->counters.xmit_discards++;
+		count_small(&p->counters.xmit_discards, t->packets);
 	return drop;
 }
 
@@ -93,7 +122,7 @@ enum net_drop net_cross(struct net_transit *t, struct fabric_port *out)
 
 	t->at = out;
 	drop = count_refusal(t, out, check_leaving(t, out), true);
-	if (drop == NET_PASSED && t->bytes)
+	if (drop == NET_PASSED && t->packets)
 		drop = travel(t, out);
 	if (drop != NET_PASSED)
 		return drop;
@@ -103,8 +132,7 @@ enum net_drop net_cross(struct net_transit *t, struct fabric_port *out)
 
 static enum net_drop relay_error(const struct net_transit *t)
 {
-	if (t->bytes)
-		t->at->counters.relay_errors++;
+	count_small(&t->at->counters.relay_errors, t->packets);
 	return NET_NO_ROUTE;
 }
 
@@ -319,6 +347,17 @@ static void forward_by_default(struct flood *fl, const struct copy *c)
 		send_copy(fl, &n->ports[port], c->hops);
 }
 
+/* Nowhere but back where it came from (spec/sa-sm 7.5 step 3). */
+static bool is_dead_end(const struct fabric_node *n, const uint16_t *masks,
+			unsigned int in)
+{
+	uint32_t any = 0;
+
+	for (unsigned int i = 0; masks && i < n->positions; i++)
+		any |= i == in / 16 ? masks[i] & ~(1u << in % 16) : masks[i];
+	return !any;
+}
+
 static void forward_copy(struct flood *fl, const struct copy *c)
 {
 	struct fabric_node *n = c->in->node;
@@ -330,6 +369,8 @@ static void forward_copy(struct flood *fl, const struct copy *c)
 		return;
 	}
 	masks = net_mft_masks(n, index);
+	if (is_dead_end(n, masks, c->in->num))
+		count_small(&c->in->counters.relay_errors, fl->transit.packets);
 	for (unsigned int position = 0; masks && position < n->positions; position++) {
 		for (uint32_t mask = masks[position]; mask; mask &= mask - 1) {
 			unsigned int port =
@@ -341,26 +382,53 @@ static void forward_copy(struct flood *fl, const struct copy *c)
 	}
 }
 
+static void flood_from(struct flood *fl, struct fabric_port *port)
+{
+	fl->left = 4 * port->node->fabric->port_count;
+	if (port->node->is_switch)
+		flood_add(fl, port, 1);
+	else
+		send_copy(fl, port, 0);
+	while (fl->head < fl->tail) {
+		struct copy c = fl->copies[fl->head++];
+
+		forward_copy(fl, &c);
+	}
+	free(fl->copies);
+}
+
 void fabric_walk_multicast(const struct fabric_port *port, uint16_t mlid, uint16_t pkey,
 			   void (*fn)(void *arg, struct fabric_port *reached), void *arg)
 {
 	struct flood fl = {
-		.left = 4 * port->node->fabric->port_count,
 		.transit = { .dlid = mlid, .pkey = pkey },
 		.fn = fn,
 		.arg = arg,
 	};
 
-	if (port->info.state != SMP_PORT_ACTIVE || !ib_lid_is_multicast(mlid))
-		return;
-	if (port->node->is_switch)
-		flood_add(&fl, self(port), 1);
-	else
-		send_copy(&fl, self(port), 0);
-	while (fl.head < fl.tail) {
-		struct copy c = fl.copies[fl.head++];
+	if (port->info.state == SMP_PORT_ACTIVE && ib_lid_is_multicast(mlid))
+		flood_from(&fl, self(port));
+}
 
-		forward_copy(&fl, &c);
-	}
-	free(fl.copies);
+/* -- data, counted ----------------------------------------------------------------- */
+
+static void reached(void *arg, struct fabric_port *port)
+{
+}
+
+void fabric_port_carry(struct fabric_port *port, const struct fabric_load *load)
+{
+	struct net_transit t = {
+		.is_data = true,
+		.is_multicast = ib_lid_is_multicast(load->dlid),
+		.dlid = load->dlid,
+		.pkey = load->pkey,
+		.packets = load->packets,
+		.bytes = load->bytes,
+	};
+
+	if (t.is_multicast)
+		flood_from(&(struct flood){ .transit = t, .fn = reached }, port);
+	else
+		net_route(&t, port);
 }

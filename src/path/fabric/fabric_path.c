@@ -127,18 +127,9 @@ static void changed(void *arg, unsigned int changes)
 		b->ops->changed(b->arg, changes);
 }
 
-static void count(void *arg)
-{
-	const struct bound_port *b = arg;
-
-	if (b->ops->count)
-		b->ops->count(b->arg);
-}
-
 static const struct fabric_port_ops port_ops = {
 	.receive = receive,
 	.changed = changed,
-	.count = count,
 };
 
 static int make_room(struct path_fabric *pf, uint32_t place)

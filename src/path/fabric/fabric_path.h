@@ -43,7 +43,6 @@ void path_fabric_routes_changed(void *arg);
 struct path_fabric_port_ops {
 	void (*receive)(void *arg, const struct ib_packet *packet);
 	void (*changed)(void *arg, unsigned int changes /* enum fabric_port_change */);
-	void (*count)(void *arg);
 };
 
 /* From now on `place` in the site's table of ports is this port of the fabric, to which
