@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Alias GUIDs that stock OpenSM and the embedded manager give a port: they are in the
 # port's GUIDInfo, in the GID tables of programs, and gone when they are given back. With
-# both managers they are what a port is joined by and what paths begin and end at.
+# both managers they are what a port is joined by and what paths begin and end at; a
+# standby of the embedded one has them.
 # ctest: TIMEOUT 200
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 . "$VERBCAST_SOURCE/tests/harness/fabric.sh"
@@ -75,17 +76,22 @@ is()
 	[ "$1" = "$2" ] || fail "is '$2', not '$1'"
 }
 
-# memberships FIRST SECOND: of h2's GIDs.
-memberships()
+# name_gids FIRST SECOND: of h2, beside its own; as inet_ntop writes them.
+name_gids()
 {
-	local first=$1 second=$2 mine other member
-	mine=$(own h2)
-	other=$(own h3)
-	member="$bin/alias_guids"
-	# As inet_ntop writes them.
 	names=$(python3 -c 'import ipaddress, sys
 for gid, name in zip(sys.argv[1::2], sys.argv[2::2]):
-    print(ipaddress.ip_address(gid), name)' "$first" FIRST "$second" SECOND "$mine" OWN "$other" OTHER | xargs)
+    print(ipaddress.ip_address(gid), name)' \
+		"$1" FIRST "$2" SECOND "$(own h2)" OWN "$(own h3)" OTHER | xargs)
+}
+
+# memberships FIRST SECOND
+memberships()
+{
+	local first=$1 second=$2 mine member="$bin/alias_guids"
+
+	mine=$(own h2)
+	name_gids "$first" "$second"
 	is 'FIRST 1' "$(on h2 "$member" join "$first" "$group" 1)"
 	is 'status 0x0200' "$(on h2 "$member" leave "$mine" "$group" 1)"
 	is 'OWN 4' "$(on h2 "$member" join "$mine" "$group" 4)"
@@ -118,6 +124,46 @@ way()
 	is 36 "$(paths | xargs -n 2 | wc -l)"
 	is 'OTHER FIRST OTHER OWN OTHER SECOND' \
 		"$(paths --slid "$lid" --dgid "$other" | xargs -n 2 | sort | xargs)"
+}
+
+in_step()
+{
+	[ "$(fabric_shows '[.sms[] | select(.state == "standby" and .in_step)] | length')" = 1 ]
+}
+
+one_is_up()
+{
+	[ "$(fabric_shows '[.sms[] | select(.up)] | length')" = 1 ] && sa_serves h2
+}
+
+# taken_over: a standby has the aliases, and goes on with them when the master has gone.
+taken_over()
+{
+	local guid second first table member="$bin/alias_guids"
+
+	site_run='--node h2'
+	run "$member" set 1
+	guid=$(cat "$site_work/run.out")
+	wait_for 20 'programs see it' has 1 "$guid"
+	ours fabric sm start h3
+	wait_for 30 'a standby is in step' in_step
+	run "$member" set 2
+	second=$(cat "$site_work/run.out")
+	wait_for 20 'programs see that' has 2 "$second"
+	table=$(gids)
+	first=$(gid_of "$guid")
+	name_gids "$first" "$(gid_of "$second")"
+	is 'FIRST 1' "$(on h2 "$member" join "$first" "$group" 1)"
+	ours fabric sm stop "$(fabric_shows '.sms[] | select(.state == "master") | .node')"
+	wait_for 30 'the standby has taken over' one_is_up
+	is "$table" "$(gids)"
+	is 'FIRST 1' "$(members h2)"
+	is 'SECOND FIRST' "$(paths --sgid "$first" --dgid "$(gid_of "$second")")"
+	is 'status 0x0700' "$(on h2 "$member" delete 1)"
+	is 'FIRST 0' "$(on h2 "$member" leave "$first" "$group" 1)"
+	run "$member" delete 1
+	wait_for 20 'programs see it no longer' hasnt 1 "$guid"
+	has 2 "$second" || fail 'the second one has gone'
 }
 
 # aliases: what is the same with every subnet manager.
@@ -159,6 +205,8 @@ say 'the embedded subnet manager'
 ours fabric up --nodes 3
 wait_for 30 'it serves' sa_serves h2
 aliases
+say 'a standby takes over'
+taken_over
 ours stop
 
 say 'OpenSM'

@@ -40,8 +40,24 @@ const struct sa_alias *sa_alias_after(const struct sa_server *s, uint64_t port_g
 	return first;
 }
 
+const struct sa_alias *sa_alias_astray(const struct sa_server *s, uint64_t port_guid,
+				       unsigned int first, unsigned int count,
+				       const uint64_t *guids)
+{
+	hash_for_each_match(node, &s->aliases_by_port, guid_hash(port_guid)) {
+		const struct sa_alias *a = container_of(node, struct sa_alias, by_port);
+
+		if (a->port_guid == port_guid && a->place >= first &&
+		    a->place < first + count && guids[a->place - first] != a->guid)
+			return a;
+	}
+	return NULL;
+}
+
 static void alias_destroy(struct sa_server *s, struct sa_alias *a)
 {
+	sa_journal_alias(s, a, false);
+	list_remove(&a->link);
 	hash_remove(&s->aliases, &a->by_guid);
 	hash_remove(&s->aliases_by_port, &a->by_port);
 	free(a);
@@ -64,32 +80,41 @@ int sa_alias_keep(struct sa_server *s, uint64_t port_guid, unsigned int place,
 	a->place = (uint16_t)place;
 	hash_insert(&s->aliases, &a->by_guid, guid_hash(guid));
 	hash_insert(&s->aliases_by_port, &a->by_port, guid_hash(port_guid));
+	list_append(&s->alias_list, &a->link);
+	sa_journal_alias(s, a, true);
 	return 0;
 }
 
-void sa_aliases_forget_some(struct sa_server *s, uint64_t port_guid, unsigned int from,
-			    unsigned int to)
+void sa_alias_forget(struct sa_server *s, uint64_t guid)
+{
+	struct sa_alias *a = sa_alias_find(s, guid);
+
+	if (a)
+		alias_destroy(s, a);
+}
+
+void sa_aliases_forget_port(struct sa_server *s, uint64_t port_guid)
 {
 	const struct sa_alias *a;
 
-	while ((a = sa_alias_after(s, port_guid, from)) && a->place < to)
-		alias_destroy(s, (struct sa_alias *)a);
-}
-
-static void let_be(struct hash_node *node)
-{
-	(void)node; /* the other table's */
-}
-
-static void destroy_each(struct hash_node *node)
-{
-	free(container_of(node, struct sa_alias, by_guid));
+	while ((a = sa_alias_after(s, port_guid, 0)))
+		sa_alias_forget(s, a->guid);
 }
 
 void sa_aliases_forget(struct sa_server *s)
 {
-	hash_drain(&s->aliases_by_port, let_be);
-	hash_drain(&s->aliases, destroy_each);
+	list_for_each_safe(l, &s->alias_list)
+		alias_destroy(s, container_of(l, struct sa_alias, link));
+}
+
+void sa_aliases_forget_lost(struct sa_server *s)
+{
+	list_for_each_safe(l, &s->alias_list) {
+		struct sa_alias *a = container_of(l, struct sa_alias, link);
+
+		if (!sa_port_by_guid(s, a->port_guid))
+			alias_destroy(s, a);
+	}
 }
 
 /* -- whose it is --------------------------------------------------------------------- */

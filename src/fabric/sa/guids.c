@@ -4,8 +4,9 @@
  * 4.1). What a port has is in the port, which is read, changed and written for it: one
  * change after the other, or two of one block would undo each other.
  *
- * We remember what we gave, so that no GUID is two ports', until the port goes. A master
- * that took over learns it of a port's block when that is changed.
+ * We remember what we gave (aliases.c), so that no GUID is two ports', until the port goes,
+ * and tell it who stands by. A master that did not inherit it learns of a port's block when
+ * that is changed; hosts, told to register anew, ask for their GUIDs, and keep them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -65,14 +66,16 @@ static unsigned int place_of(const struct sa_guid_change *c, unsigned int i)
 	return c->block * GUIDS_A_BLOCK + i;
 }
 
-/* The port has these in the block, and no others. */
+/* The port has these in the block, and no others. Some may have changed places. */
 static int remember(struct sa_server *s, const struct sa_guid_change *c,
 		    const uint64_t *guids)
 {
+	const struct sa_alias *a;
 	int r = 0;
 
-	sa_aliases_forget_some(s, c->port_guid, place_of(c, 0),
-			       place_of(c, GUIDS_A_BLOCK));
+	while ((a = sa_alias_astray(s, c->port_guid, place_of(c, 0), GUIDS_A_BLOCK,
+				    guids)))
+		sa_alias_forget(s, a->guid);
 	for (unsigned int i = 0; i < GUIDS_A_BLOCK && !r; i++)
 		if (guids[i] && !is_own(c->block, i))
 			r = sa_alias_keep(s, c->port_guid, place_of(c, i), guids[i]);

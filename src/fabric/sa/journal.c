@@ -8,9 +8,11 @@
  *	group's end:	MGID 16
  *	choice:	of a request with MGID 0 (assigned.c): LID 2, queue pair 4, TID 8,
  *		component mask 8, record 52, the MGID that was chosen 16
+ *	alias:	port GUID 8, place among the port's GUIDs 2, GUID 8, whether it is there 1
  *	nothing
  *
- * A member's record has all that makes the group, so it may be the group's first.
+ * A member's record has all that makes the group, so it may be the group's first. An alias
+ * is there before who joins by it, and until he has left.
  * Subscriptions and services change rarely: then all is sent anew.
  */
 #include <errno.h>
@@ -23,9 +25,11 @@ enum kind {
 	MEMBER = 1,
 	GROUP_END = 2,
 	CHOICE = 3,
+	ALIAS = 4,
 };
 #define MEMBER_BYTES    (1u + SA_MCMEMBER_BYTES + 1u + 8u + 1u + 1u)
 #define GROUP_END_BYTES (1u + 16u)
+#define ALIAS_BYTES     (1u + 8u + 2u + 8u + 1u)
 #define CHOICE_BYTES    (1u + 2u + 4u + 8u + 8u + SA_MCMEMBER_BYTES + 16u)
 
 /* -- writing ------------------------------------------------------------------------- */
@@ -110,6 +114,18 @@ void sa_journal_choice(struct sa_server *s, const struct sa_assigned *a)
 	put64(p + 14, a->mask);
 	memcpy(p + 22, a->record, sizeof(a->record));
 	memcpy(p + 22 + sizeof(a->record), a->mgid.raw, 16);
+	put(s, record, sizeof(record));
+}
+
+void sa_journal_alias(struct sa_server *s, const struct sa_alias *a, bool there)
+{
+	uint8_t record[ALIAS_BYTES] = { ALIAS }, *p = record + 1;
+
+	put64(p, a->port_guid);
+	p[8] = (uint8_t)(a->place >> 8);
+	p[9] = (uint8_t)a->place;
+	put64(p + 10, a->guid);
+	p[18] = there;
 	put(s, record, sizeof(record));
 }
 
@@ -208,6 +224,19 @@ static int apply_choice(struct sa_server *s, const uint8_t *p)
 	return 0;
 }
 
+static int apply_alias(struct sa_server *s, const uint8_t *p)
+{
+	uint64_t port_guid = get64(p), guid = get64(p + 10);
+	unsigned int place = (unsigned int)(p[8] << 8 | p[9]);
+
+	if (!port_guid || !guid || !place || place >= SA_GUID_PLACES)
+		return -EPROTO;
+	if (p[18])
+		return sa_alias_keep(s, port_guid, place, guid);
+	sa_alias_forget(s, guid);
+	return 0;
+}
+
 static int apply_nothing(struct sa_server *s, const uint8_t *p)
 {
 	return 0;
@@ -223,13 +252,14 @@ int sa_journal_apply(struct sa_server *s, const uint8_t *records, size_t length)
 		[MEMBER] = { MEMBER_BYTES, apply_member },
 		[GROUP_END] = { GROUP_END_BYTES, apply_group_end },
 		[CHOICE] = { CHOICE_BYTES, apply_choice },
+		[ALIAS] = { ALIAS_BYTES, apply_alias },
 	};
 	int r = 0;
 
 	while (length && r == 0) {
 		uint8_t kind = records[0];
 
-		if (kind > CHOICE || kinds[kind].bytes > length)
+		if (kind > ALIAS || kinds[kind].bytes > length)
 			return -EPROTO;
 		r = kinds[kind].apply(s, records + 1);
 		records += kinds[kind].bytes;

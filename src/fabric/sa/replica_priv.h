@@ -72,6 +72,9 @@ void sa_journal_group_end(struct sa_server *s, const struct sa_group *group);
 /* An MGID was chosen: for whoever asks the next master again. */
 struct sa_assigned;
 void sa_journal_choice(struct sa_server *s, const struct sa_assigned *a);
+/* It is there now, or will not be any more. */
+struct sa_alias;
+void sa_journal_alias(struct sa_server *s, const struct sa_alias *a, bool there);
 /* More than can be said, or something rare: all anew. */
 void sa_journal_renew(struct sa_server *s);
 /* Nobody needs what is before this. */

@@ -103,7 +103,8 @@ void sa_server_counters(const struct sa_server *s, struct sa_counters *ret);
  * that it would go on with that as master. */
 bool sa_server_is_in_step(const struct sa_server *s);
 
-/* The database, for a standby that takes over: groups and members, subscriptions, services.
+/* The database, for a standby that takes over: ports' alias GUIDs, groups and members,
+ * subscriptions, services.
  * Loading replaces what is there; -EPROTO: what is there stays; -ENOMEM, -ENOSPC: a part of
  * it was taken. Before the SM comes up nothing is routed or reported; then, members are
  * dropped whose ports were not found. */

@@ -4,6 +4,7 @@
  * big-endian, records as on the wire:
  *
  *	magic 4, version 4, next assigned MGID 4,
+ *	aliases 4, of each: port GUID 8, place among its GUIDs 2, GUID 8,
  *	groups 4, of each: MCMemberRecord 52, well-known 1, members 4,
  *	          of each: port GUID 8, JoinState 1, proxy 1,
  *	subscriptions 4, of each: port GUID 8, LID 2, P_Key 2, QP 4, SL 1, has GRH 1,
@@ -19,8 +20,9 @@
 #include "fabric/sa/server_priv.h"
 
 #define MAGIC   0x76627361u /* "vbsa" */
-#define VERSION 1u
+#define VERSION 2u
 
+#define ALIAS_BYTES        (8u + 2u + 8u)
 #define GROUP_BYTES        (SA_MCMEMBER_BYTES + 1u + 4u)
 #define MEMBER_BYTES       10u
 #define SUBSCRIPTION_BYTES (8u + 2u + 2u + 4u + 1u + 1u + 16u + SA_INFORM_BYTES)
@@ -47,7 +49,8 @@ static void put_bytes(struct writer *w, const void *bytes, size_t length)
 
 static size_t saved_bytes(const struct sa_server *s)
 {
-	return 6 * 4 + (size_t)s->groups.count * GROUP_BYTES +
+	return 7 * 4 + (size_t)s->aliases.count * ALIAS_BYTES +
+	       (size_t)s->groups.count * GROUP_BYTES +
 	       (size_t)s->members.count * MEMBER_BYTES +
 	       (size_t)s->subscriptions.count * SUBSCRIPTION_BYTES +
 	       (size_t)s->services.count * SA_SERVICE_BYTES;
@@ -82,6 +85,18 @@ static void put_group(struct writer *w, const struct sa_group *group)
 		put(w, m->guid, 8);
 		put(w, sa_member_confirmed(m), 1);
 		put(w, m->proxy, 1);
+	}
+}
+
+static void put_aliases(struct writer *w, const struct sa_server *s)
+{
+	put(w, s->aliases.count, 4);
+	list_for_each(l, &s->alias_list) {
+		const struct sa_alias *a = container_of(l, struct sa_alias, link);
+
+		put(w, a->port_guid, 8);
+		put(w, a->place, 2);
+		put(w, a->guid, 8);
 	}
 }
 
@@ -129,6 +144,7 @@ int sa_server_save(const struct sa_server *s, uint8_t **ret, size_t *ret_length)
 	put(&w, MAGIC, 4);
 	put(&w, VERSION, 4);
 	put(&w, s->next_mgid, 4);
+	put_aliases(&w, s);
 	put_groups(&w, s);
 	put(&w, s->subscriptions.count, 4);
 	list_for_each(l, &s->subscription_list)
@@ -182,6 +198,17 @@ static void check(struct reader *r, bool good)
 {
 	if (!good && !r->error)
 		r->error = -EPROTO;
+}
+
+static void get_alias(struct reader *r)
+{
+	uint64_t port_guid = get(r, 8);
+	unsigned int place = (unsigned int)get(r, 2);
+	uint64_t guid = get(r, 8);
+
+	check(r, port_guid && guid && place && place < SA_GUID_PLACES);
+	if (r->apply && !r->error)
+		r->error = sa_alias_keep(r->s, port_guid, place, guid);
 }
 
 static void get_member(struct reader *r, struct sa_group *group)
@@ -276,6 +303,9 @@ static void get_all(struct reader *r)
 		r->s->next_mgid = next_mgid;
 	count = get(r, 4);
 	for (uint64_t i = 0; i < count && !r->error; i++)
+		get_alias(r);
+	count = get(r, 4);
+	for (uint64_t i = 0; i < count && !r->error; i++)
 		get_group(r);
 	count = get(r, 4);
 	for (uint64_t i = 0; i < count && !r->error; i++)
@@ -338,6 +368,7 @@ int sa_server_load(struct sa_server *s, const uint8_t *bytes, size_t length)
 	s->was_up = false;
 	s->following.fed = s->following.in_step = false;
 	sa_groups_destroy(s);
+	sa_aliases_forget(s);
 	sa_subscriptions_forget(s);
 	sa_services_forget(s);
 	r = (struct reader){ .s = s, .bytes = bytes, .left = length, .apply = true };

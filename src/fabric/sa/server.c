@@ -43,6 +43,7 @@ int sa_server_create(const struct sa_server_config *config, struct sa_server **r
 	list_init(&s->assigned_list);
 	list_init(&s->walks);
 	list_init(&s->guid_changes);
+	list_init(&s->alias_list);
 	sa_followers_init(s);
 	r = tables_create(s);
 	if (r == 0)
@@ -205,6 +206,7 @@ static void restore(struct sa_server *s)
 	for (i = sa_mlid_next(&s->mlids, 0); i < SA_MLIDS_MAX;
 	     i = sa_mlid_next(&s->mlids, i + 1))
 		forget_lost_members(s, i);
+	sa_aliases_forget_lost(s);
 	/* Another one may just have joined when the last master died. */
 	sa_for_each_group(group, s) {
 		if (s->inherits && !group->full_members && !group->well_known)
@@ -229,6 +231,7 @@ static void sm_up(void *arg)
 	 * his may be of yesterday: clients join again. */
 	if (!s->inherits && (s->was_up || s->following.fed)) {
 		sa_groups_forget(s);
+		sa_aliases_forget(s);
 		sa_subscriptions_forget(s);
 		sa_services_forget(s);
 	}
@@ -266,7 +269,7 @@ static void sm_port_out(void *arg, uint64_t port_guid)
 	sa_subscriptions_forget_port(s, port_guid);
 	sa_report_port(s, TRAP_GID_OUT_OF_SERVICE, port_guid);
 	sa_port_forget(s, port_guid);
-	sa_aliases_forget_some(s, port_guid, 0, SA_GUID_PLACES);
+	sa_aliases_forget_port(s, port_guid);
 }
 
 /* But a database that was loaded is to outlive that its ports are told to register anew by

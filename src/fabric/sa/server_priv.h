@@ -387,9 +387,11 @@ void sa_services_forget(struct sa_server *s);
 /* Where in a port's GUIDInfo, of which 0 is its own. */
 #define SA_GUID_PLACES 2048u
 
-/* Created when it is granted, destroyed when it is given back or its port goes. */
+/* Created when it is granted, destroyed when it is given back or its port goes. While a
+ * port is told of its GUIDs, what comes to a place is there beside what leaves it. */
 struct sa_alias {
 	struct hash_node by_guid, by_port;
+	struct list link; /* in the order they came */
 	uint64_t guid, port_guid;
 	uint16_t place;
 	bool leaves; /* it is being given back: nothing new is to be made of it */
@@ -398,13 +400,19 @@ struct sa_alias *sa_alias_find(const struct sa_server *s, uint64_t guid);
 /* The port's in that place, or the next one behind it; null: there is none. */
 const struct sa_alias *sa_alias_after(const struct sa_server *s, uint64_t port_guid,
 				      unsigned int place);
+/* One in those places of the port that is not what is said to stand there; null: none. */
+const struct sa_alias *sa_alias_astray(const struct sa_server *s, uint64_t port_guid,
+				       unsigned int first, unsigned int count,
+				       const uint64_t *guids);
 /* -ENOSPC, -ENOMEM. It stays where it is if it is there already. */
 int sa_alias_keep(struct sa_server *s, uint64_t port_guid, unsigned int place,
 		  uint64_t guid);
-/* The port's from that place on, up to the other one. */
-void sa_aliases_forget_some(struct sa_server *s, uint64_t port_guid, unsigned int from,
-			    unsigned int to);
+/* If it is there. */
+void sa_alias_forget(struct sa_server *s, uint64_t guid);
+void sa_aliases_forget_port(struct sa_server *s, uint64_t port_guid);
 void sa_aliases_forget(struct sa_server *s);
+/* Those whose ports were not found. */
+void sa_aliases_forget_lost(struct sa_server *s);
 /* The port's own GUID, of any that it has; one that nobody has is what it is. */
 uint64_t sa_port_guid_of(const struct sa_server *s, uint64_t guid);
 /* The port that has it as its own or as an alias; null: none. */
@@ -497,6 +505,7 @@ struct sa_server {
 
 	struct list guid_changes; /* sa_guid_change.link */
 	struct hash aliases, aliases_by_port;
+	struct list alias_list;
 
 	struct hash services;
 	struct list service_list;

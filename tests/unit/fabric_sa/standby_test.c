@@ -500,6 +500,202 @@ static void a_split_brain_heals(void **state)
 	world_destroy(w);
 }
 
+/* -- aliases ---------------------------------------------------------------------------- */
+
+#define GUID_INFO_RECORD 0x30
+#define PLACE            1u /* of a port's GUIDs; the first is its own */
+#define ALIAS_MASK       (1ull << 0 | 1ull << 1 | 1ull << (4 + PLACE)) /* LID, block */
+
+/* For the one of its wish, or against it. */
+static void host_ask_alias(struct host *h, uint8_t method)
+{
+	struct mad_header mad = { .method = method, .attr_id = GUID_INFO_RECORD };
+	struct fabric_port_info info;
+	uint8_t data[72] = { 0 };
+
+	h->alias = 0xa11a5000 + number(h);
+	fabric_port_info(h->port, &info);
+	wire_put16(data, info.info.lid);
+	wire_put64(data + 8 + 8 * PLACE, h->alias);
+	host_ask(h, &mad, ALIAS_MASK, data, sizeof(data));
+}
+
+static void get_aliases(struct world *w)
+{
+	each_client(h, w) host_ask_alias(h, MAD_METHOD_SET);
+	until(w, all_answered(w), 5 * SECOND);
+	each_client(h, w) assert_int_equal(h->status, 0);
+}
+
+/* What programs see of the port. */
+static void expect_in_table(const struct host *h)
+{
+	struct fabric_port_info info;
+
+	fabric_port_info(h->port, &info);
+	assert_int_equal(info.guids[PLACE], h->alias);
+}
+
+static void expect_alias_member(struct world *w, unsigned int n, const struct host *h)
+{
+	struct membership m = { .guid = h->alias, .group = h->group };
+
+	sa_server_each_group(w->stations[n].sa, NULL, look_at_member, &m);
+	if (!m.found)
+		fail_msg("host %u is no member by its alias", number(h));
+}
+
+/* Who is member by his alias goes on being that, may leave and join by it, and has it to
+ * himself. */
+static void expect_alias_works(struct world *w, struct host *h)
+{
+	host_leave(h, h->group);
+	until(w, h->status >= 0, SECOND);
+	assert_int_equal(h->status, 0);
+	run(w, SETTLE);
+	host_join(h, h->group);
+	until(w, h->status >= 0, SECOND);
+	assert_int_equal(h->status, 0);
+	/* It is a member, so it is not given back. */
+	host_ask_alias(h, MAD_METHOD_DELETE);
+	until(w, h->status >= 0, SECOND);
+	assert_int_equal(h->status, SA_REQ_DENIED);
+	expect_in_table(h);
+}
+
+static void a_standby_has_the_aliases_too(void **state)
+{
+	struct world *w = two_level(3, 4);
+	struct host *h = &w->hosts[FIRST_CLIENT];
+	struct fabric_port_info info;
+
+	host_ask_alias(h, MAD_METHOD_SET);
+	until(w, h->status == 0, SECOND);
+	station_start(w, 1, 0);
+	until(w, is_standby(w, 1) && is_fed(w, 1, 0), 5 * SECOND);
+	/* What was there before, and what comes and goes, as soon as it is answered. */
+	assert_true(same(w, 0, 1));
+	for (unsigned int i = 0; i < 3; i++) {
+		each_client(c, w)
+		{
+			host_ask_alias(c, i % 2 ? MAD_METHOD_DELETE : MAD_METHOD_SET);
+			until(w, c->status >= 0, SECOND);
+			assert_int_equal(c->status, 0);
+			assert_true(same(w, 0, 1));
+		}
+	}
+	join_all(w, 1);
+	assert_true(same(w, 0, 1));
+	/* A port that goes takes its own along. */
+	fabric_port_info(h->port, &info);
+	assert_int_equal(fabric_link_set(w->fabric, info.node, 1, false), 0);
+	until(w, count(w, 0).members == w->clients - 1, 15 * SECOND);
+	run(w, SECOND);
+	assert_true(same(w, 0, 1));
+	world_destroy(w);
+}
+
+static void aliases_outlive_their_master(void **state)
+{
+	static const unsigned int steps[] = { 0, 1, 40, 200, 1000 };
+
+	for (unsigned int i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		struct world *w = two_level(3, 4);
+
+		station_start(w, 1, 0);
+		until(w, is_standby(w, 1) && is_fed(w, 1, 0), 5 * SECOND);
+		get_aliases(w);
+		join_all(w, 1);
+		for (unsigned int k = 0; k < steps[i]; k++)
+			step(w, w->timers.now_ns + SECOND);
+		note_resets(w);
+		station_kill(w, 0);
+		until(w, is_up(w, 1), SECOND);
+		expect_no_resets(w);
+		assert_int_equal(count(w, 1).members, w->clients);
+		expect_group(w, w->hosts[FIRST_CLIENT].mlid);
+		each_client(h, w)
+		{
+			expect_alias_member(w, 1, h);
+			expect_in_table(h);
+		}
+		each_client(h, w) expect_alias_works(w, h);
+		world_destroy(w);
+	}
+}
+
+/* The one who answered nothing of it is asked again, and the port has it once. */
+static void an_alias_may_be_half_given(void **state)
+{
+	unsigned int most = 0;
+
+	for (unsigned int steps = 1; steps < 60; steps++) {
+		struct world *w = two_level(3, 4);
+		struct host *h = &w->hosts[FIRST_CLIENT];
+
+		station_start(w, 1, 0);
+		until(w, is_standby(w, 1) && is_fed(w, 1, 0), 5 * SECOND);
+		host_ask_alias(h, MAD_METHOD_SET);
+		for (unsigned int k = 0; k < steps && h->status < 0; k++)
+			step(w, w->timers.now_ns + SECOND);
+		most = h->status < 0 ? steps : most;
+		station_kill(w, 0);
+		until(w, is_up(w, 1), 5 * SECOND);
+		until(w, h->status >= 0, 5 * SECOND);
+		assert_int_equal(h->status, 0);
+		expect_in_table(h);
+		host_join(h, 1);
+		until(w, h->status >= 0, SECOND);
+		assert_int_equal(h->status, 0);
+		world_destroy(w);
+	}
+	assert_true(most > 4);
+}
+
+/* Each part goes on with the aliases of its ports. The greater one's are never asked for
+ * again; the others' hosts register anew, and their ports have kept what they had. */
+static void a_split_brain_heals_with_its_aliases(void **state)
+{
+	struct world *w = halves();
+	unsigned int winner;
+
+	station_start(w, 1, 0);
+	run(w, 12 * SECOND);
+	assert_true(is_standby(w, 0) != is_standby(w, 1));
+	winner = is_standby(w, 1) ? 0 : 1;
+	get_aliases(w);
+	join_all(w, 1);
+	run(w, SECOND);
+	note_resets(w);
+	cut(w, true);
+	until(w, is_up(w, 0) && is_up(w, 1), 5 * SECOND);
+	run(w, SECOND);
+	for (unsigned int n = 0; n < 2; n++)
+		assert_int_equal(count(w, n).members, w->clients / 2);
+	expect_no_resets(w);
+	each_client(h, w) expect_alias_member(w, half_of(h), h);
+	each_client(h, w) expect_alias_works(w, h);
+	cut(w, false);
+	until(w, is_up(w, winner) && is_standby(w, 1 - winner), 5 * SECOND);
+	run(w, SECOND);
+	each_client(h, w)
+	{
+		assert_int_equal(h->resets - h->noted, half_of(h) != winner);
+		expect_in_table(h);
+		if (half_of(h) != winner) {
+			host_ask_alias(h, MAD_METHOD_SET);
+			until(w, h->status == 0, SECOND);
+			host_join(h, 1);
+			until(w, h->status == 0, SECOND);
+		}
+	}
+	each_client(h, w) expect_alias_member(w, winner, h);
+	each_client(h, w) expect_alias_works(w, h);
+	expect_group(w, w->hosts[FIRST_CLIENT].mlid);
+	until(w, same(w, 0, 1), SECOND);
+	world_destroy(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -515,6 +711,10 @@ int main(void)
 		cmocka_unit_test(yesterdays_groups_do_not_count),
 		cmocka_unit_test(a_dead_standby_holds_up_nobody),
 		cmocka_unit_test(a_split_brain_heals),
+		cmocka_unit_test(a_standby_has_the_aliases_too),
+		cmocka_unit_test(aliases_outlive_their_master),
+		cmocka_unit_test(an_alias_may_be_half_given),
+		cmocka_unit_test(a_split_brain_heals_with_its_aliases),
 	};
 
 	return harness_run(tests);

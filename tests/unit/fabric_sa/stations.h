@@ -15,6 +15,7 @@
 #include "fabric/net/topology.h"
 #include "fabric/sa/sa_server.h"
 #include "harness/harness.h"
+#include "wire/bytes.h"
 
 #define HOSTS_MAX 700u
 #define SECOND    (1000 * TIMER_MS)
@@ -54,6 +55,7 @@ struct host {
 	bool member; /* its join is answered, its leave is not asked for */
 	unsigned int reports;
 	uint8_t group;              /* that was asked for last */
+	uint64_t alias;             /* that it joins by; 0: by its port's own GUID */
 	unsigned int resets, noted; /* by ClientReregister */
 };
 
@@ -230,8 +232,7 @@ static inline void host_ask_group(struct host *h, uint8_t method, uint8_t group,
 	fabric_port_info(h->port, &info);
 	rec.port_gid.raw[0] = 0xfe;
 	rec.port_gid.raw[1] = 0x80;
-	for (unsigned int i = 16; i-- > 8; info.port_guid >>= 8)
-		rec.port_gid.raw[i] = (uint8_t)info.port_guid;
+	wire_put64(rec.port_gid.raw + 8, h->alias ? h->alias : info.port_guid);
 	sa_mcmember_put(data, &rec);
 	host_ask(h, &mad,
 		 method == MAD_METHOD_SET
