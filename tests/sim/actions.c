@@ -38,6 +38,14 @@ static void id(void)
 		sim_id_act(host);
 }
 
+void sim_act_calmly(void)
+{
+	if (sim_chance(60))
+		member();
+	else
+		leaver();
+}
+
 /* -- trouble ---------------------------------------------------------------------------- */
 
 static const struct topology_node *some_node(void)
@@ -53,6 +61,7 @@ static void cable(void)
 
 	if (!sim.profile.links || node->links[port].node == UINT32_MAX)
 		return;
+	sim_disturb();
 	sim_trace("cable of %s port %u: %s", node->name, port, up ? "in" : "out");
 	fabric_link_set(sim.fabric, node->name, port, up);
 }
@@ -65,6 +74,7 @@ static void flap(void)
 
 	if (!sim.profile.links)
 		return;
+	sim_disturb();
 	fabric_port_info(host->port, &info);
 	sim_trace("cable of %s flaps", info.node);
 	fabric_link_set(sim.fabric, info.node, 1, false);
@@ -80,6 +90,7 @@ static bool is_poor(const struct topology_node *node)
 
 static void power_of_poor(bool on)
 {
+	sim_disturb();
 	sim_trace("power of switches with small tables: %s", on ? "on" : "off");
 	for (uint32_t i = 0; i < sim.topology->count; i++)
 		if (is_poor(&sim.topology->nodes[i]) && (on || sim_chance(80)))
@@ -112,6 +123,7 @@ static void outage(void)
 	if (!other->is_switch || is_poor(other))
 		return;
 	sim_run(sim_below(3000) * TIMER_MS);
+	sim_disturb();
 	sim_trace("power of %s: off", other->name);
 	fabric_power_set(sim.fabric, other->name, false);
 }
@@ -123,17 +135,14 @@ static void power(void)
 
 	if (!sim.profile.power)
 		return;
+	sim_disturb();
 	sim_trace("power of %s: %s", node->name, on ? "on" : "off");
 	fabric_power_set(sim.fabric, node->name, on);
 }
 
 static void noise(void)
 {
-	struct fabric_trouble trouble = { .loss = sim.profile.loss };
-
-	if (sim_chance(30))
-		trouble = (struct fabric_trouble){ 0 };
-	fabric_trouble_set(sim.fabric, &trouble);
+	sim_loss(sim_chance(30) ? 0 : sim.profile.loss);
 }
 
 static void fault(void)
@@ -190,6 +199,7 @@ static void kill_host(void)
 
 	if (!sim.profile.kills)
 		return;
+	sim_disturb();
 	if (!host->alive) {
 		sim_host_start(host);
 		return;
@@ -207,8 +217,10 @@ static void kill_host(void)
 
 static void repartition(void)
 {
-	if (sim.profile.repartitions)
-		sim_partitions_change();
+	if (!sim.profile.repartitions)
+		return;
+	sim_disturb();
+	sim_partitions_change();
 }
 
 /* -- one of them ------------------------------------------------------------------------ */

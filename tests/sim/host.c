@@ -98,8 +98,10 @@ static void tell(struct sim_host *host, enum ib_event_type type)
 
 	event.element.port_num = 1;
 	if (type != IB_EVENT_SM_CHANGE && type != IB_EVENT_PORT_ACTIVE &&
-	    type != IB_EVENT_GID_CHANGE)
+	    type != IB_EVENT_GID_CHANGE) {
+		sim.upsets += type != IB_EVENT_PKEY_CHANGE;
 		sim_ledger_struck(host, sa_forgets_too(type));
+	}
 	ib_dispatch_event(&event);
 }
 

@@ -354,6 +354,7 @@ void sim_manager_start(struct sim_manager *m)
 	config.port_guid = info.port_guid;
 	if (sim.profile.managers > 1)
 		config.priority = (uint8_t)sim_below(4);
+	sim_disturb();
 	sim_trace("SM %u starts on %s, priority %u", (unsigned int)(m - sim.managers),
 		  info.node, config.priority);
 	config.partitions = server.partitions = sim_partitions(&config.partition_count);
@@ -368,6 +369,7 @@ void sim_manager_start(struct sim_manager *m)
 void sim_manager_stop(struct sim_manager *m)
 {
 	sim_trace("SM %u dies", (unsigned int)(m - sim.managers));
+	sim_takeover_watch(m);
 	if (m->serving)
 		sim_ledger_sa_is_silent();
 	sm_destroy(m->sm);

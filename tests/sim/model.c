@@ -24,6 +24,7 @@ void sim_model_arrived(struct sim_pair *pair, uint64_t tid, bool leaves, uint8_t
 		open = open_of(pair, 0);
 	sim_check(open, "so many requests are at work at once");
 	*open = (struct sim_open){ .tid = tid, .leaves = leaves, .bits = bits };
+	pair->arrived_ns = sim.timers.now_ns;
 }
 
 static struct sim_pair *pair_if_there(struct sim_host *host, const union ib_gid *mgid)
@@ -196,6 +197,20 @@ bool sim_model_is_still(uint64_t ns)
 		}
 	}
 	return sim.timers.now_ns >= sim.answered_ns + ns;
+}
+
+bool sim_model_has_moved(const union ib_gid *mgid, uint64_t since_ns)
+{
+	for (unsigned int n = 0; n < sim.host_count; n++) {
+		const struct sim_pair *pair = pair_if_there(&sim.hosts[n], mgid);
+
+		if (pair && pair->arrived_ns >= since_ns)
+			return true;
+		for (unsigned int i = 0; pair && i < SIM_OPEN_MAX; i++)
+			if (pair->open[i].tid)
+				return true;
+	}
+	return false;
 }
 
 /* -- a datagram, at any moment ---------------------------------------------------------- */

@@ -56,6 +56,15 @@ static void see(struct map *m, uint32_t from)
 	}
 }
 
+bool sim_hang_together(const struct fabric_port *a, const struct fabric_port *b)
+{
+	struct map m = { 0 };
+
+	assert_true(sim.topology->count <= NODES);
+	see(&m, node_of(a));
+	return m.seen[node_of(b)];
+}
+
 static bool has_room(const struct map *m, uint32_t node)
 {
 	const struct topology_node *t = &sim.topology->nodes[node];

@@ -16,6 +16,7 @@
  *   ledger.c     what each host was told, and where it may be wrong by the rules
  *   model.c      who may hear what, by the SA's answers alone; datagrams while it lasts
  *   rest.c       what is broken stays so: does what is left deliver?
+ *   takeover.c   the master dies: is there another one in time?
  *   verdict.c    all is quiet: does it agree?
  *   actions.c    what happens
  */
@@ -61,6 +62,7 @@ struct sim_pair {
 	uint8_t lapsed; /* was missing, and the host knows by now; its members do not */
 	uint64_t live_tid;                     /* of the request under way; 0: none */
 	uint64_t last_arrived, arrived_before; /* at the SA */
+	uint64_t arrived_ns;                   /* when anything was asked last */
 	bool struck; /* an event came since, and voids the answer */
 	/* By the SA's answers as they leave it: what it holds, as what MLID; and requests
 	 * that are at work there. */
@@ -187,10 +189,13 @@ struct sim {
 	unsigned int host_count;
 	struct sim_member members[SIM_MEMBERS_MAX];
 	struct sim_id ids[SIM_IDS_MAX];
-	bool in_call;         /* of the SA client's: no callback may come */
-	bool quiet;           /* trouble is over */
-	bool was_split;       /* there were two masters, each of which knows a part */
-	uint64_t answered_ns; /* an SA's last answer to a join or leave */
+	bool in_call;          /* of the SA client's: no callback may come */
+	bool quiet;            /* trouble is over */
+	bool was_split;        /* there were two masters, each of which knows a part */
+	uint64_t answered_ns;  /* an SA's last answer to a join or leave */
+	uint64_t disturbed_ns; /* something has changed that managers see, or were they */
+	uint64_t hop_ns;
+	uint32_t loss; /* at this moment; millionths, a hop */
 	/* over all runs, to see that something has happened */
 	uint64_t joined, failed, resets, restarts, ghosts, deliveries, rejoins, showers,
 		inherited;
@@ -198,6 +203,8 @@ struct sim {
 	/* Groups judged at rest; with an MLID beyond some switch's table; members that are
 	 * cut off then. */
 	uint64_t rested, beyond, cut_off;
+	uint64_t upsets; /* of ports: their state, their LID, or told to register anew */
+	uint64_t takeovers; /* judged */
 };
 extern struct sim sim;
 
@@ -224,6 +231,8 @@ void sim_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 	} while (0)
 unsigned int sim_below(unsigned int bound);
 bool sim_chance(unsigned int percent);
+/* From now on. */
+void sim_loss(uint32_t loss);
 /* No loss, no fault. */
 void sim_end_noise(void);
 /* Every cable, all power. */
@@ -320,6 +329,8 @@ void sim_model_silent(void);
 void sim_model_forget(void);
 /* No request is at work at an SA, nor was one for so long. */
 bool sim_model_is_still(uint64_t ns);
+/* Somebody has asked to join or leave it since then, or had no answer then. */
+bool sim_model_has_moved(const union ib_gid *mgid, uint64_t since_ns);
 /* Somebody sends to a group: who is reached? */
 void sim_shower(void);
 
@@ -329,11 +340,24 @@ void sim_rest(void);
 /* A switch that is on has a table that ends before it. */
 bool sim_is_beyond_a_table(uint16_t mlid);
 
+/* There is a way of links that are up. */
+bool sim_hang_together(const struct fabric_port *a, const struct fabric_port *b);
+
+/* -- takeover.c ------------------------------------------------------------------------- */
+
+/* The manager is about to die; judged within a second if it can be. */
+void sim_takeover_watch(const struct sim_manager *dying);
+/* What is done now is not the managers' fault. */
+void sim_disturb(void);
+void sim_takeover_forget(void);
+
 /* -- verdict.c, actions.c --------------------------------------------------------------- */
 
 void sim_verdict(void);
 /* All ports have gone: no group has a member. */
 void sim_verdict_empty(void);
 void sim_act(void);
+/* Somebody joins or leaves. */
+void sim_act_calmly(void);
 
 #endif

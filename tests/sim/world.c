@@ -188,6 +188,8 @@ void sim_begin(uint64_t seed)
 	sim.trace = getenv("VERBCAST_TRACE");
 	sim.quiet = sim.was_split = false;
 	sim.answered_ns = 0;
+	sim.loss = 0;
+	sim_takeover_forget();
 	timer_queue_init(&sim.timers, 1000, NULL, NULL);
 	random_seed(&sim.random, seed);
 	memset(&sim.profile, 0, sizeof(sim.profile));
@@ -204,6 +206,7 @@ void sim_begin(uint64_t seed)
 	config.topology = sim.topology;
 	/* Also slow ones, so that something changes while a sweep is under way. */
 	config.hop_latency_ns = 100 + sim_below(sim_chance(20) ? 5000000 : 10000);
+	sim.hop_ns = config.hop_latency_ns;
 	assert_int_equal(fabric_create(&config, &sim.fabric), 0);
 	memset(sim.hosts, 0, sizeof(sim.hosts));
 	memset(sim.members, 0, sizeof(sim.members));
@@ -234,15 +237,24 @@ void sim_end(void)
 		if (sim.managers[i].sm)
 			sim_manager_stop(&sim.managers[i]);
 	sim_managers_forget_late();
+	sim_takeover_forget();
 	fabric_destroy(sim.fabric);
 	topology_destroy(sim.topology);
 	sim_check(timer_queue_next(&sim.timers) == UINT64_MAX,
 		  "a timer outlives everything");
 }
 
+void sim_loss(uint32_t loss)
+{
+	if (loss || sim.loss)
+		sim_disturb();
+	sim.loss = loss;
+	fabric_trouble_set(sim.fabric, &(struct fabric_trouble){ .loss = loss });
+}
+
 void sim_end_noise(void)
 {
-	fabric_trouble_set(sim.fabric, &(struct fabric_trouble){ 0 });
+	sim_loss(0);
 	for (unsigned int i = 0; i < SIM_MANAGERS_MAX; i++)
 		if (sim.managers[i].sm)
 			sa_server_set_fault(sim.managers[i].server,
@@ -252,6 +264,7 @@ void sim_end_noise(void)
 
 void sim_mend(void)
 {
+	sim_disturb();
 	for (uint32_t i = 0; i < sim.topology->count; i++) {
 		const struct topology_node *node = &sim.topology->nodes[i];
 
