@@ -96,7 +96,7 @@ static bool is_contested(const struct sm *sm, const struct subnet_port *port,
 	    now->sm_lid == sm->inherited_lid)
 		return false;
 	return sm->renumbered || now->sm_lid != subnet_port_lid(sm->own) ||
-	       now->lid != p->lid;
+	       now->lid != p->lid || now->lmc != sm_lmc_of(sm, port);
 }
 
 /* A port that the SM had set up and that has nothing of it any more was reset. */
@@ -107,17 +107,6 @@ static bool was_reset(const struct subnet_port *port, const struct smp_port_info
 	if (!p->told)
 		return false;
 	return now->lid == 0 || (now->state == SMP_PORT_INIT && !(port->num == 0));
-}
-
-static void take_info(struct subnet_port *port, const struct smp_port_info *now)
-{
-	struct sm_port *p = sm_port_of(port);
-
-	port->info = *now;
-	port->info.client_rereg = 0;
-	p->lid_there = now->lid;
-	if (p->lid)
-		port->info.lid = p->lid;
 }
 
 /* A port with a LID: an adapter's, or port 0 of a switch. */
@@ -166,7 +155,7 @@ static void port_told(struct sm *sm, struct sm_smp *smp, int error, const uint8_
 	smp_port_info_get(data, &now);
 	if (is_end)
 		end_told(sm, port, &now);
-	take_info(port, &now);
+	sm_port_take_info(sm, port, &now);
 	p->found = has_link(&now) || (is_end && sm_is_switch(node));
 	if (p->found && (!is_end || port == sm->own) && port->num)
 		look_beyond(sm, port);

@@ -30,6 +30,21 @@ static int by_far_end(const void *a, const void *b)
 	return (int)x->port - (int)y->port;
 }
 
+/* Who goes round the edges comes to another neighbour each time, if there are several, and
+ * not to the same one by another cable. */
+static void take_turns(struct sm_switch *sw)
+{
+	uint32_t count = 0;
+
+	for (uint32_t round = 0; count < sw->edge_count; round++) {
+		for (uint32_t e = 0, nth = 0; e < sw->edge_count; e++) {
+			nth = e && sw->edges[e].to == sw->edges[e - 1].to ? nth + 1 : 0;
+			if (nth == round)
+				sw->turns[count++] = (uint8_t)e;
+		}
+	}
+}
+
 static void find_edges(struct sm_switch *sw)
 {
 	struct subnet_node *node = sw->node;
@@ -54,6 +69,7 @@ static void find_edges(struct sm_switch *sw)
 		};
 	}
 	qsort(sw->edges, sw->edge_count, sizeof(*sw->edges), by_far_end);
+	take_turns(sw);
 }
 
 /* Distances from what is in `queue` already, with a distance. The last one reached. */
@@ -192,6 +208,18 @@ static int by_lid(const void *a, const void *b)
 	return (int)x->lid - (int)y->lid;
 }
 
+static struct sm_host host_of(const struct sm *sm, const struct subnet_port *end,
+			      uint8_t out)
+{
+	uint16_t lid = sm_port_of(end)->lid;
+
+	return (struct sm_host){
+		.lid = lid,
+		.lids = lid ? (uint8_t)(1u << sm_lmc_of(sm, end)) : 0,
+		.port = out,
+	};
+}
+
 static int place_hosts(struct sm *sm)
 {
 	struct sm_graph *g = &sm->graph;
@@ -210,10 +238,8 @@ static int place_hosts(struct sm *sm)
 		struct sm_switch *sw = sm_switch_of(sm->ends[i], &out);
 
 		if (sw)
-			g->hosts[--g->host_start[sw->index + 1]] = (struct sm_host){
-				.lid = sm_port_of(sm->ends[i])->lid,
-				.port = out,
-			};
+			g->hosts[--g->host_start[sw->index + 1]] =
+				host_of(sm, sm->ends[i], out);
 	}
 	for (uint32_t i = 0; i < sm->switch_count; i++)
 		g->host_start[i] = g->host_start[i + 1];
@@ -238,6 +264,7 @@ void sm_graph_free(struct sm *sm)
 	free(g->way);
 	free(g->queue);
 	free(g->queue2);
+	free(g->stride);
 	free(g->host_start);
 	free(g->hosts);
 	memset(g, 0, sizeof(*g));
@@ -253,10 +280,11 @@ static int graph_alloc(struct sm *sm)
 	g->way = calloc(count, sizeof(*g->way));
 	g->queue = calloc(count, sizeof(*g->queue));
 	g->queue2 = calloc(count, sizeof(*g->queue2));
+	g->stride = calloc(count, sizeof(*g->stride));
 	g->host_start = calloc(count + 1, sizeof(*g->host_start));
 	g->hosts = calloc(sm->end_count + 1u, sizeof(*g->hosts));
-	if (!g->dist || !g->way || !g->queue || !g->queue2 || !g->host_start ||
-	    !g->hosts) {
+	if (!g->dist || !g->way || !g->queue || !g->queue2 || !g->stride ||
+	    !g->host_start || !g->hosts) {
 		sm_graph_free(sm);
 		return -ENOMEM;
 	}

@@ -54,7 +54,7 @@ static void want_end(const struct sm *sm, const struct subnet_port *port,
 {
 	want->gid_prefix = sm->subnet.prefix;
 	want->lid = sm_port_of(port)->lid;
-	want->lmc = 0;
+	want->lmc = sm_lmc_of(sm, port);
 	want->sm_lid = subnet_port_lid(sm->own);
 	want->sm_sl = 0;
 	want->subnet_timeout = SUBNET_TIMEOUT;
@@ -64,8 +64,8 @@ static bool agrees(const struct subnet_port *port, const struct smp_port_info *w
 {
 	const struct smp_port_info *have = &port->info;
 
-	return have->gid_prefix == want->gid_prefix && have->lmc == want->lmc &&
-	       have->sm_lid == want->sm_lid && have->sm_sl == want->sm_sl &&
+	return have->gid_prefix == want->gid_prefix && have->sm_lid == want->sm_lid &&
+	       have->sm_sl == want->sm_sl &&
 	       have->subnet_timeout == want->subnet_timeout &&
 	       have->neighbor_mtu == want->neighbor_mtu &&
 	       have->operational_vls == want->operational_vls &&
@@ -73,7 +73,8 @@ static bool agrees(const struct subnet_port *port, const struct smp_port_info *w
 	       have->overrun_errors == want->overrun_errors &&
 	       have->enforcement == want->enforcement &&
 	       (port != sm_end_of((struct subnet_port *)port) ||
-		sm_port_of(port)->lid_there == want->lid);
+		(sm_port_of(port)->lid_there == want->lid &&
+		 sm_port_of(port)->lmc_there == want->lmc));
 }
 
 /* -- requests -------------------------------------------------------------------------- */
@@ -87,17 +88,12 @@ static bool take_answer(struct sm *sm, struct sm_smp *smp, int error, const uint
 			uint8_t least_state)
 {
 	struct subnet_port *port = target(smp);
-	struct sm_port *p = sm_port_of(port);
 	struct smp_port_info now;
 
 	if (sm_sweep_failed(sm, smp, error))
 		return false;
 	smp_port_info_get(data, &now);
-	port->info = now;
-	port->info.client_rereg = 0;
-	p->lid_there = now.lid;
-	if (p->lid)
-		port->info.lid = p->lid;
+	sm_port_take_info(sm, port, &now);
 	if (now.state >= least_state)
 		return true;
 	log_debug("sm: node %016llx port %u stays in state %u",
@@ -163,6 +159,9 @@ static bool arm(struct sm *sm, struct subnet_port *port)
 	struct smp_port_info want = port->info;
 	bool is_end = port == sm_end_of(port);
 
+	/* There were no LIDs for it: without one a port is of no use to anybody. */
+	if (is_end && !sm_port_of(port)->lid)
+		return false;
 	want_link(port, &want);
 	want_checks(sm, port, &want);
 	if (is_end)

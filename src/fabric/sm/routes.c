@@ -9,6 +9,9 @@
  * for instance. Only management packets between the two travel there; they take the
  * shortest way there is.
  *
+ * With LMC the first LIDs of ports, which most use, are spread as they would be without;
+ * the others of a port have other ways, as far as there are any (find_strides).
+ *
  * One destination costs O(links), all O(S * links + S * N); one or a few a step.
  */
 #include "fabric/sm/sm_priv.h"
@@ -154,7 +157,76 @@ static bool leads_on(const struct sm_graph *g, uint32_t from, const struct sm_ed
 	}
 }
 
-/* LIDs of a switch go round the ports that lead to it, beginning with the idlest. */
+/*
+ * By its choice among equal ports a switch tells the LIDs of a port apart. If the switch
+ * after it did the same by the same number, two choices of two ports would make two ways,
+ * and not four: so what the switches before it have used up of the offset, its stride,
+ * counts there as one. The stride of a switch is the product of the choices on the way to
+ * it from a switch with hosts, the largest; 0: none comes that way.
+ */
+#define STRIDE_MAX (1u << SM_LMC_MAX)
+
+/* Farthest first: by counting them in queue2. */
+static uint32_t order_by_distance(struct sm *sm)
+{
+	struct sm_graph *g = &sm->graph;
+	uint32_t *start = g->queue2, count = 0;
+
+	memset(start, 0, (sm->switch_count + 1u) * sizeof(*start));
+	for (uint32_t i = 0; i < sm->switch_count; i++) {
+		if (g->way[i] == WAY_NONE)
+			continue;
+		start[g->dist[i]]++;
+		count++;
+	}
+	for (uint32_t d = sm->switch_count; d-- > 0;)
+		start[d] += start[d + 1];
+	for (uint32_t i = 0; i < sm->switch_count; i++)
+		if (g->way[i] != WAY_NONE)
+			g->queue[--start[g->dist[i]]] = i;
+	return count;
+}
+
+static uint32_t count_choices(const struct sm_graph *g, const struct sm_switch *sw)
+{
+	uint32_t count = 0;
+
+	for (uint32_t e = 0; e < sw->edge_count; e++)
+		count += leads_on(g, sw->index, &sw->edges[e]);
+	return count;
+}
+
+static void pass_on(struct sm_graph *g, const struct sm_switch *sw)
+{
+	uint32_t stride = g->stride[sw->index] * count_choices(g, sw);
+
+	if (stride > STRIDE_MAX)
+		stride = STRIDE_MAX;
+	for (uint32_t e = 0; e < sw->edge_count; e++) {
+		uint32_t to = sw->edges[e].to;
+
+		if (leads_on(g, sw->index, &sw->edges[e]) && g->stride[to] < stride)
+			g->stride[to] = (uint8_t)stride;
+	}
+}
+
+static void find_strides(struct sm *sm)
+{
+	struct sm_graph *g = &sm->graph;
+	uint32_t count = order_by_distance(sm);
+
+	for (uint32_t i = 0; i < sm->switch_count; i++)
+		g->stride[i] = sm->switches[i]->has_hosts;
+	for (uint32_t i = 0; i < count; i++)
+		pass_on(g, sm->switches[g->queue[i]]);
+}
+
+static uint32_t turn_of(uint32_t offset, uint32_t stride)
+{
+	return stride > 1 ? offset % stride + offset / stride : offset;
+}
+
+/* First LIDs of a switch go round the ports that lead to it, beginning with the idlest. */
 static void fill(struct sm *sm, struct sm_switch *sw, uint32_t dest)
 {
 	const struct sm_graph *g = &sm->graph;
@@ -162,16 +234,22 @@ static void fill(struct sm *sm, struct sm_switch *sw, uint32_t dest)
 	uint32_t count = 0, at = 0;
 
 	for (uint32_t e = 0; e < sw->edge_count; e++) {
-		if (!leads_on(g, sw->index, &sw->edges[e]))
+		const struct sm_edge *edge = &sw->edges[sw->turns[e]];
+
+		if (!leads_on(g, sw->index, edge))
 			continue;
-		ports[count] = sw->edges[e].port;
+		ports[count] = edge->port;
 		if (sw->load[ports[count]] < sw->load[ports[at]])
 			at = count;
 		count++;
 	}
 	for (uint32_t i = g->host_start[dest]; count && i < g->host_start[dest + 1];
 	     i++) {
-		sw->lft_want[g->hosts[i].lid] = ports[at];
+		const struct sm_host *host = &g->hosts[i];
+
+		for (uint32_t k = 0; k < host->lids; k++)
+			sw->lft_want[host->lid + k] =
+				ports[(at + turn_of(k, g->stride[sw->index])) % count];
 		sw->load[ports[at]]++;
 		at = at + 1 == count ? 0 : at + 1;
 	}
@@ -182,7 +260,8 @@ static void fill_own(struct sm *sm, struct sm_switch *sw)
 	const struct sm_graph *g = &sm->graph;
 
 	for (uint32_t i = g->host_start[sw->index]; i < g->host_start[sw->index + 1]; i++)
-		sw->lft_want[g->hosts[i].lid] = g->hosts[i].port;
+		memset(sw->lft_want + g->hosts[i].lid, g->hosts[i].port,
+		       g->hosts[i].lids);
 	sw->lft_want[0] = SM_ROUTE_NONE;
 }
 
@@ -233,6 +312,8 @@ static uint32_t route_to(struct sm *sm, uint32_t dest)
 		sm->sweep.cursor = sm->sweep.cursor2 = 0;
 		return UINT32_MAX;
 	}
+	if (sm->config.lmc)
+		find_strides(sm);
 	for (uint32_t i = 0; i < sm->switch_count; i++) {
 		edges += sm->switches[i]->edge_count;
 		if (i != dest)
@@ -240,7 +321,7 @@ static uint32_t route_to(struct sm *sm, uint32_t dest)
 	}
 	fill_own(sm, sm->switches[dest]);
 	measure(sm, dest);
-	return edges + sm->switch_count;
+	return edges + (sm->switch_count << sm->config.lmc);
 }
 
 static enum sm_step next(struct sm *sm)

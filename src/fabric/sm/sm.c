@@ -48,8 +48,11 @@ static void take_config(struct sm *sm, const struct sm_config *config)
 
 int sm_create(const struct sm_config *config, struct sm **ret)
 {
-	struct sm *sm = calloc(1, sizeof(*sm));
+	struct sm *sm;
 
+	if (config->lmc > SM_LMC_MAX)
+		return -EINVAL;
+	sm = calloc(1, sizeof(*sm));
 	if (!sm)
 		return -ENOMEM;
 	take_config(sm, config);
@@ -85,6 +88,14 @@ void sm_destroy(struct sm *sm)
 
 /* -- what arrives ---------------------------------------------------------------------- */
 
+/* The one that was asked, of those that the port has. */
+static uint16_t answering_lid(const struct subnet_port *own, uint16_t dlid)
+{
+	uint16_t lid = subnet_port_lid(own);
+
+	return lid && dlid >> own->info.lmc == lid >> own->info.lmc ? dlid : lid;
+}
+
 void sm_reply(struct sm *sm, const struct ib_packet *request, uint8_t *mad)
 {
 	struct ib_packet packet = {
@@ -106,7 +117,7 @@ void sm_reply(struct sm *sm, const struct ib_packet *request, uint8_t *mad)
 		h.status |= MAD_STATUS_DIRECTION;
 		mad_header_put(mad, &h);
 	} else if (sm->own) {
-		packet.slid = subnet_port_lid(sm->own);
+		packet.slid = answering_lid(sm->own, request->dlid);
 	}
 	sm->config.port->send(sm->config.port_arg, &packet);
 }

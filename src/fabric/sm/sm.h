@@ -28,6 +28,8 @@ struct sm_port_ops {
 	void (*set_issm)(void *arg, bool issm);
 };
 
+#define SM_LMC_MAX 7u
+
 struct sm_config {
 	struct timer_queue *timers;
 	struct random *random;
@@ -36,6 +38,9 @@ struct sm_config {
 	uint64_t port_guid; /* of that port, host order: its identity in an election */
 	uint64_t subnet_prefix; /* host order; 0: fe80:: */
 	uint8_t priority;
+	/* Adapters' ports get 2^lmc LIDs each, 0 .. SM_LMC_MAX; port 0 of a switch gets
+	 * one, since a base port 0 may have no more. */
+	uint8_t lmc;
 	/* Shown to other SMs, which believe none with another one (spec/sa-sm 2.6); 0: 1,
 	 * as OpenSM's is unless it is told otherwise. */
 	uint64_t sm_key;
@@ -121,6 +126,7 @@ struct sm_client_ops {
 /* Between the administrators of SMs, a vendor class with RMPP. */
 #define SM_PEER_CLASS 0x36
 
+/* -EINVAL: there is no such LMC; -ENOMEM. */
 int sm_create(const struct sm_config *config, struct sm **ret);
 /* As a process that is killed: nothing is told to anybody. */
 void sm_destroy(struct sm *sm);
@@ -195,6 +201,7 @@ void sm_own_info(const struct sm *sm, struct smp_sm_info *ret);
 struct sm_counters {
 	uint64_t sweeps, smps_sent, smps_answered, smp_timeouts, smp_retries;
 	uint64_t lft_blocks, mft_blocks, traps;
+	uint64_t lidless; /* ports for which the last sweep had no LIDs */
 	uint64_t last_sweep_ns;
 	/* Now: members of groups that are in the subnet, and get and send nothing, since
 	 * the way to their group is by switches whose tables have no room for its MLID. */

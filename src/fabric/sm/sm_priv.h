@@ -9,7 +9,7 @@
  *   sweep.c      the phases of a sweep, one after the other; when the next is due
  *   discovery.c  phase: walk the subnet
  *   commit.c     phase: make what was found the subnet, tell what is gone
- *   lids.c       phase: a LID for every port
+ *   lids.c       phase: LIDs for every port
  *   pkeys.c      phase: P_Key tables
  *   enforcement.c  phase: and those of switches' ports
  *   partitions.c partitions from a file
@@ -57,8 +57,9 @@ struct sm_port {
 	bool told;              /* the client heard port_in */
 	bool arrived;           /* new or restarted: it is to register anew */
 	bool has_guid, has_lid; /* is in the table */
-	uint16_t lid;           /* ours for it; 0: none */
+	uint16_t lid;           /* ours for it, the first of 2^LMC; 0: none */
 	uint16_t lid_there;     /* what it has */
+	uint8_t lmc_there;
 };
 
 struct sm_node {
@@ -99,6 +100,7 @@ struct sm_switch {
 	uint32_t lft_blocks;
 	struct sm_edge *edges; /* sorted by `to` */
 	uint32_t edge_count;
+	uint8_t *turns; /* places of edges: one to each neighbour, then the second ones */
 	uint32_t *load; /* routes through each port */
 	uint32_t level; /* of up/down: greater is above */
 	/* The multicast table: [block * positions + position], null: never used. */
@@ -276,11 +278,13 @@ struct sm_graph {
 	uint16_t *dist;
 	uint8_t *way; /* enum in routes.c */
 	uint32_t *queue, *queue2;
-	bool by_leaves; /* levels are distances from the hosts, not from a root */
+	uint8_t *stride; /* enough for the offsets of LIDs; in routes.c */
+	bool by_leaves;  /* levels are distances from the hosts, not from a root */
 	/* Ports with LIDs, by the switch they hang on. */
 	uint32_t *host_start;
 	struct sm_host {
-		uint16_t lid;
+		uint16_t lid; /* and those that follow */
+		uint8_t lids; /* 0: there were none for it */
 		uint8_t port;
 	} * hosts;
 };
@@ -324,9 +328,12 @@ struct sm {
 	struct sm_switch **new_switches;
 	struct subnet_port **new_ends;
 	uint32_t new_switch_count, new_end_count, new_mlid_capacity;
-	uint64_t *lid_owner; /* GUIDs by LID; 0: free */
-	struct hash leases;  /* by GUID */
-	uint16_t lid_cursor, lid_top;
+	uint64_t *lid_owner;                  /* GUIDs by LID; 0: free */
+	struct hash leases;                   /* by GUID */
+	uint16_t lid_cursors[SM_LMC_MAX + 1]; /* by LMC: no lower LIDs are free */
+	uint16_t lid_top;
+	bool lids_released; /* by this sweep */
+	uint64_t lidless;   /* ports, that this sweep has met */
 	uint32_t duplicates;
 	bool renumbered; /* another master gave our own port another LID */
 
@@ -379,6 +386,11 @@ static inline struct subnet_port *sm_end_of(struct subnet_port *port)
 {
 	return sm_is_switch(port->node) ? &port->node->ports[0] : port;
 }
+/* What the port's ought to be. */
+static inline uint8_t sm_lmc_of(const struct sm *sm, const struct subnet_port *port)
+{
+	return sm_is_switch(port->node) ? 0 : sm->config.lmc;
+}
 /* On the list sm->found. Null: no memory. */
 struct sm_node *sm_node_create(struct sm *sm, const struct smp_node_info *info);
 struct sm_node *sm_node_find(const struct sm *sm, uint64_t guid);
@@ -387,6 +399,9 @@ void sm_node_destroy(struct sm *sm, struct sm_node *n);
 void sm_port_publish(struct sm *sm, struct subnet_port *port);
 void sm_port_withdraw(struct sm *sm, struct subnet_port *port);
 void sm_port_set_lid(struct sm *sm, struct subnet_port *port, uint16_t lid);
+/* What it has by its own word; where we have given it LIDs, these count. */
+void sm_port_take_info(const struct sm *sm, struct subnet_port *port,
+		       const struct smp_port_info *now);
 /* Forget what the switches have: another SM may have written, or power was lost. */
 void sm_switch_forget(struct sm_switch *sw);
 void sm_switch_destroy(struct sm_switch *sw);

@@ -134,7 +134,8 @@ static struct sm_switch *switch_create(struct subnet_node *node)
 				  SM_PORTS_WORD);
 	sw->load = calloc(node->info.num_ports + 1u, sizeof(*sw->load));
 	sw->edges = calloc(node->info.num_ports + 1u, sizeof(*sw->edges));
-	if (!sw->load || !sw->edges) {
+	sw->turns = calloc(node->info.num_ports + 1u, sizeof(*sw->turns));
+	if (!sw->load || !sw->edges || !sw->turns) {
 		sm_switch_destroy(sw);
 		return NULL;
 	}
@@ -156,6 +157,7 @@ void sm_switch_destroy(struct sm_switch *sw)
 	free(sw->lft_known);
 	free(sw->load);
 	free(sw->edges);
+	free(sw->turns);
 	free(sw);
 }
 
@@ -316,6 +318,22 @@ void sm_port_set_lid(struct sm *sm, struct subnet_port *port, uint16_t lid)
 	p->has_lid = lid != 0;
 	p->lid = lid;
 	port->info.lid = lid;
+	port->info.lmc = lid ? sm_lmc_of(sm, port) : 0;
 	if (lid)
 		hash_insert(&sm->subnet.ports_by_lid, &port->by_lid, lid_hash(lid));
+}
+
+void sm_port_take_info(const struct sm *sm, struct subnet_port *port,
+		       const struct smp_port_info *now)
+{
+	struct sm_port *p = sm_port_of(port);
+
+	port->info = *now;
+	port->info.client_rereg = 0;
+	p->lid_there = now->lid;
+	p->lmc_there = now->lmc;
+	if (!p->lid)
+		return;
+	port->info.lid = p->lid;
+	port->info.lmc = sm_lmc_of(sm, port);
 }
