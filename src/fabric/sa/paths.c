@@ -78,9 +78,8 @@ static const struct subnet_port *way_out(const struct subnet_node *node, uint16_
 
 /* The links that packets will take, as the switches' tables say. */
 static void narrow_by_links(const struct subnet_port *from, const struct subnet_port *to,
-			    uint8_t *mtu, uint8_t *rate)
+			    uint16_t lid, uint8_t *mtu, uint8_t *rate)
 {
-	uint16_t lid = subnet_port_lid(to);
 	const struct subnet_port *port = from->num ? from : way_out(from->node, lid);
 
 	for (unsigned int hops = 0; port && port->peer && hops < HOPS_MAX; hops++) {
@@ -99,7 +98,7 @@ static bool choose_mtu_and_rate(const struct query *q, const struct subnet_port 
 
 	narrow(to, &mtu, &rate);
 	if (from != to)
-		narrow_by_links(from, to, &mtu, &rate);
+		narrow_by_links(from, to, path->dlid, &mtu, &rate);
 	path->mtu = mtu;
 	path->rate = rate;
 	if (named(q, SA_PR_MTU | SA_PR_MTU_SELECTOR))
@@ -148,29 +147,104 @@ static void gid_of(const struct query *q, const struct tip *tip, uint64_t compon
 		sa_gid_put(ret, sm_subnet(q->req->server->sm)->prefix, tip->guid);
 }
 
-/* False: enough. */
-static bool visit(const struct query *q, const struct tip *a, const struct tip *b)
+/* The LIDs by which a port may be the end of a path. */
+struct lids {
+	uint16_t first;
+	uint32_t count;
+};
+
+static struct lids lids_of(const struct query *q, const struct subnet_port *port,
+			   uint64_t component, uint16_t asked)
 {
-	const struct subnet_port *from = a->port, *to = b->port;
+	uint16_t first = subnet_port_lid(port);
+
+	if (!first) /* there were none for it */
+		return (struct lids){ 0 };
+	if (q->mask & component)
+		return (struct lids){ asked, 1 };
+	return (struct lids){ first, 1u << port->info.lmc };
+}
+
+/* From port to port, by each LID of the one and of the other. */
+struct pair {
+	struct tip from, to;
+	struct lids slids, dlids;
+	uint32_t count;
+};
+
+static struct pair pair_of(const struct query *q, struct tip from, struct tip to)
+{
+	struct pair pair = {
+		.from = from,
+		.to = to,
+		.slids = lids_of(q, from.port, SA_PR_SLID, q->rec.slid),
+		.dlids = lids_of(q, to.port, SA_PR_DLID, q->rec.dlid),
+	};
+
+	if (subnet_ports_share_pkey(q->requester, from.port) &&
+	    subnet_ports_share_pkey(q->requester, to.port))
+		pair.count = pair.slids.count * pair.dlids.count;
+	return pair;
+}
+
+#define PREFERENCE_OTHER 2 /* as OpenSM's */
+
+/* First those that have nothing in common, from the nth LID to the nth; then the others. */
+static void choose_lids(const struct pair *pair, uint32_t nth, struct sa_path *path)
+{
+	uint32_t sources = pair->slids.count, dests = pair->dlids.count;
+	uint32_t straight = sources < dests ? sources : dests, from, to;
+
+	if (nth < straight) {
+		from = to = nth;
+	} else if (nth - straight < straight * (dests - 1)) {
+		from = (nth - straight) / (dests - 1);
+		to = (nth - straight) % (dests - 1);
+		to += to >= from;
+	} else {
+		nth -= straight * dests;
+		from = straight + nth / dests;
+		to = nth % dests;
+	}
+	path->slid = (uint16_t)(pair->slids.first + from);
+	path->dlid = (uint16_t)(pair->dlids.first + to);
+	path->preference = from == to ? 0 : PREFERENCE_OTHER;
+}
+
+/* So many paths of a pair are wanted (spec/sa-sm 4.3). */
+static uint32_t most_of(const struct query *q)
+{
+	if (q->req->mad.method == MAD_METHOD_GET)
+		return 1;
+	return q->mask & SA_PR_NUMB_PATH ? q->rec.numb_path : UINT32_MAX;
+}
+
+enum visited {
+	VISITED_NONE, /* there is no such path */
+	VISITED_ONE,
+	VISITED_ENOUGH, /* no more are wanted, of any pair */
+};
+
+static enum visited visit(const struct query *q, const struct pair *pair, uint32_t nth)
+{
+	const struct subnet_port *from = pair->from.port, *to = pair->to.port;
 	struct sa_path path = {
-		.dlid = named(q, SA_PR_DLID) ? q->rec.dlid : subnet_port_lid(to),
-		.slid = named(q, SA_PR_SLID) ? q->rec.slid : subnet_port_lid(from),
 		.reversible = 1,
 		.mtu_selector = SA_SELECT_EQ,
 		.rate_selector = SA_SELECT_EQ,
 		.lifetime_selector = SA_SELECT_EQ,
-		.lifetime = from == to ? 0 : SA_LIFE_TIME, /* no switch is on the way */
+		/* No switch is on the way to oneself. */
+		.lifetime = from == to ? 0 : SA_LIFE_TIME,
 	};
 
-	if (!subnet_ports_share_pkey(q->requester, from) ||
-	    !subnet_ports_share_pkey(q->requester, to) ||
-	    !choose_pkey(q, from, to, &path) ||
+	choose_lids(pair, nth, &path);
+	if (!choose_pkey(q, from, to, &path) ||
 	    !choose_mtu_and_rate(q, from, to, &path) ||
 	    !lifetime_fits(q, path.lifetime) || !sl_fits(q, path.sl))
-		return true;
-	gid_of(q, b, SA_PR_DGID, &q->rec.dgid, &path.dgid);
-	gid_of(q, a, SA_PR_SGID, &q->rec.sgid, &path.sgid);
-	return add(q, &path);
+		return VISITED_NONE;
+	gid_of(q, &pair->to, SA_PR_DGID, &q->rec.dgid, &path.dgid);
+	gid_of(q, &pair->from, SA_PR_SGID, &q->rec.sgid, &path.sgid);
+	return add(q, &path) ? VISITED_ONE : VISITED_ENOUGH;
 }
 
 /* One end of the paths that are asked for: a port, all ports, or none that is known. A
@@ -302,6 +376,29 @@ static struct walk walk_begin(const struct query *q, struct end end, uint64_t at
 /* A path takes the way that packets would. */
 #define PATH_WORK 5u
 
+#define ENOUGH (-4) /* beside SA_GOES_ON: no more are wanted */
+
+/* at.nth paths of the pair have been looked at, and at.found were there. */
+static int of_pair(const struct query *q, const struct pair *pair)
+{
+	struct sa_cursor *at = &q->req->at;
+	uint32_t most = most_of(q);
+
+	for (; at->nth < pair->count && at->found < most; at->nth++) {
+		enum visited visited;
+
+		if (sa_request_worked(q->req, 0))
+			return SA_GOES_ON;
+		sa_request_worked(q->req, PATH_WORK);
+		visited = visit(q, pair, at->nth);
+		if (visited == VISITED_ENOUGH)
+			return ENOUGH;
+		at->found += visited == VISITED_ONE;
+	}
+	at->nth = at->found = 0;
+	return 0;
+}
+
 static int between(const struct query *q, struct end from, struct end to)
 {
 	struct sa_cursor *at = &q->req->at;
@@ -311,14 +408,16 @@ static int between(const struct query *q, struct end from, struct end to)
 		struct walk b = walk_begin(q, to, at->within);
 
 		for (; b.tip.port; walk_next(&b)) {
-			if (sa_request_worked(q->req, 0)) {
+			struct pair pair = pair_of(q, a.tip, b.tip);
+			int r = sa_request_worked(q->req, 1) ? SA_GOES_ON
+							     : of_pair(q, &pair);
+
+			if (r == SA_GOES_ON) {
 				at->place = walk_at(&a);
 				at->within = walk_at(&b);
-				return SA_GOES_ON;
 			}
-			sa_request_worked(q->req, PATH_WORK);
-			if (!visit(q, &a.tip, &b.tip))
-				return 0;
+			if (r)
+				return r == SA_GOES_ON ? r : 0;
 		}
 	}
 	return 0;
@@ -327,11 +426,18 @@ static int between(const struct query *q, struct end from, struct end to)
 /* Which is known before any of them is looked at. */
 static bool are_too_many(const struct query *q)
 {
+	const struct end all = { .all = true };
 	const struct sa_server *s = q->req->server;
 	uint64_t guids =
 		(uint64_t)sm_subnet(s->sm)->ports_by_lid.count + s->aliases.count;
+	uint64_t lids = 0;
+	struct walk w;
 
-	return guids * guids > SA_PATHS_MAX;
+	if (guids * guids > SA_PATHS_MAX)
+		return true;
+	for (w = walk_begin(q, all, 0); w.tip.port; walk_next(&w))
+		lids += 1u << w.tip.port->info.lmc;
+	return guids * guids * most_of(q) > SA_PATHS_MAX && lids * lids > SA_PATHS_MAX;
 }
 
 static int unicast(const struct query *q)
@@ -451,25 +557,56 @@ static void restrict_as(struct query *q, const struct sa_multi_path *m)
 	};
 }
 
-/* At most SA_MULTI_PATH_GIDS in all, so this is no work to be done in steps. */
+static struct tip tip_of(const struct query *q, const union ib_gid *gid)
+{
+	return (struct tip){ .port = sa_port_of_gid(q->req->server, gid),
+			     .guid = sa_gid_guid(gid) };
+}
+
+static struct pair pair_nth(struct query *q, const struct sa_multi_path *m,
+			    unsigned int nth)
+{
+	q->rec.sgid = m->gids[nth / m->dgid_count];
+	q->rec.dgid = m->gids[m->sgid_count + nth % m->dgid_count];
+	return pair_of(q, tip_of(q, &q->rec.sgid), tip_of(q, &q->rec.dgid));
+}
+
+static uint32_t most_paths(struct query *q, const struct sa_multi_path *m)
+{
+	uint32_t most = 0;
+
+	for (unsigned int i = 0; i < m->sgid_count * m->dgid_count; i++) {
+		struct pair pair = pair_nth(q, m, i);
+
+		if (pair.count > most)
+			most = pair.count;
+	}
+	return most;
+}
+
+/* One of each pair, then another one of each: they are to be as different as may be.
+ * at.nth rounds are behind us, and at.within pairs of this one. */
 static int between_all(struct query *q, const struct sa_multi_path *m, unsigned int most)
 {
-	const union ib_gid *to = m->gids + m->sgid_count;
-	const struct sa_server *s = q->req->server;
+	struct sa_cursor *at = &q->req->at;
+	uint32_t rounds;
 
 	for (unsigned int i = 0; i < m->sgid_count + m->dgid_count; i++) {
-		if (!sa_port_of_gid(s, &m->gids[i]))
+		if (!tip_of(q, &m->gids[i]).port)
 			return SA_REQ_INVALID_GID;
 	}
-	for (unsigned int i = 0; i < m->sgid_count; i++) {
-		for (unsigned int k = 0; k < m->dgid_count; k++) {
+	rounds = most_paths(q, m);
+	for (; at->nth < rounds; at->nth++, at->within = 0) {
+		for (; at->within < m->sgid_count * m->dgid_count; at->within++) {
+			struct pair pair = pair_nth(q, m, at->within);
+
 			if (q->req->records >= most)
 				return 0;
-			q->rec.sgid = m->gids[i];
-			q->rec.dgid = to[k];
-			if (!visit(q,
-				   &(struct tip){ .port = sa_port_of_gid(s, &m->gids[i]) },
-				   &(struct tip){ .port = sa_port_of_gid(s, &to[k]) }))
+			if (sa_request_worked(q->req, 0))
+				return SA_GOES_ON;
+			sa_request_worked(q->req, PATH_WORK);
+			if (at->nth < pair.count &&
+			    visit(q, &pair, at->nth) == VISITED_ENOUGH)
 				return 0;
 		}
 	}

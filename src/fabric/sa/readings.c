@@ -59,11 +59,11 @@ static struct sa_reading *reading_create(struct sa_request *req, uint16_t attr,
 	struct sa_reading *r;
 
 	if (s->readings >= SA_READINGS_MAX ||
-	    !sa_share_take(s, req->from.lid, SA_SHARE_READINGS, 1))
+	    !sa_share_take(s, req->from.port_lid, SA_SHARE_READINGS, 1))
 		return NULL;
 	r = calloc(1, sizeof(*r));
 	if (!r) {
-		sa_share_give(s, req->from.lid, SA_SHARE_READINGS, 1);
+		sa_share_give(s, req->from.port_lid, SA_SHARE_READINGS, 1);
 		return NULL;
 	}
 	r->req = req;
@@ -79,7 +79,7 @@ void sa_reading_destroy(struct sa_reading *r)
 	if (!r)
 		return;
 	r->req->server->readings--;
-	sa_share_give(r->req->server, r->req->from.lid, SA_SHARE_READINGS, 1);
+	sa_share_give(r->req->server, r->req->from.port_lid, SA_SHARE_READINGS, 1);
 	timer_disarm(&r->timer);
 	for (unsigned int i = 0; i < r->begun; i++)
 		sm_question_drop(&r->readers[i].question);
@@ -149,7 +149,8 @@ static void go_on(struct timer *timer)
 struct plan {
 	struct sa_reading *reading;
 	const struct subnet_port *requester, *end;
-	uint64_t ports; /* the components that are port numbers */
+	uint64_t ports;   /* the components that are port numbers */
+	uint8_t asked[4]; /* with the first of the LIDs of the port that is named */
 };
 
 #define COMPONENT_A (1u << 1)
@@ -177,8 +178,7 @@ static bool plan_add(const struct plan *p, uint8_t a, uint8_t b, uint32_t mod)
 	uint16_t lid = subnet_port_lid(p->end);
 	uint8_t head[4] = { (uint8_t)(lid >> 8), (uint8_t)lid, a, b };
 
-	if (!sa_components_match(components, COMPONENTS, mask_of(p),
-				 sa_request_data(r->req), head))
+	if (!sa_components_match(components, COMPONENTS, mask_of(p), p->asked, head))
 		return true;
 	if (r->count == r->room) {
 		uint32_t room = r->room ? 2 * r->room : 64;
@@ -273,6 +273,12 @@ static void plan_all(struct plan *p, bool (*plan_port)(const struct plan *p))
 	}
 }
 
+static void take_asked(struct plan *p, const struct sa_request *req)
+{
+	memcpy(p->asked, sa_request_data(req), sizeof(p->asked));
+	wire_put16(p->asked, sa_first_lid(req->server, wire_get16(p->asked)));
+}
+
 static int read_all(struct sa_request *req, uint16_t attr, uint32_t bytes,
 		    bool (*plan_port)(const struct plan *p), uint64_t ports)
 {
@@ -280,6 +286,7 @@ static int read_all(struct sa_request *req, uint16_t attr, uint32_t bytes,
 
 	if (!p.requester)
 		return SA_SILENT;
+	take_asked(&p, req);
 	p.reading = req->reading = reading_create(req, attr, bytes);
 	if (!p.reading)
 		return SA_NO_RESOURCES;

@@ -42,7 +42,7 @@ static void report_destroy(struct hash_node *node)
 	struct sa_report *report = container_of(node, struct sa_report, by_tid);
 
 	timer_disarm(&report->timer);
-	sa_share_give(report->server, report->to.lid, SA_SHARE_REPORTS, 1);
+	sa_share_give(report->server, report->to.port_lid, SA_SHARE_REPORTS, 1);
 	free(report);
 }
 
@@ -97,13 +97,13 @@ static void report_create(struct sa_server *s, const struct sa_address *to,
 {
 	struct sa_report *report = NULL;
 	bool room = s->reports.count < SA_REPORTS_MAX &&
-		    sa_share_take(s, to->lid, SA_SHARE_REPORTS, 1);
+		    sa_share_take(s, to->port_lid, SA_SHARE_REPORTS, 1);
 
 	if (room)
 		report = calloc(1, sizeof(*report));
 	if (!report) {
 		if (room)
-			sa_share_give(s, to->lid, SA_SHARE_REPORTS, 1);
+			sa_share_give(s, to->port_lid, SA_SHARE_REPORTS, 1);
 		s->counters.reports_lost++;
 		return;
 	}

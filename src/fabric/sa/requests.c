@@ -92,11 +92,11 @@ static struct sa_request *request_create(struct sa_server *s,
 	struct sa_request *req;
 
 	if (s->pending.count >= SA_PENDING_MAX ||
-	    !sa_share_take(s, from->lid, SA_SHARE_REQUESTS, 1))
+	    !sa_share_take(s, from->port_lid, SA_SHARE_REQUESTS, 1))
 		return NULL;
 	req = calloc(1, sizeof(*req));
 	if (!req) {
-		sa_share_give(s, from->lid, SA_SHARE_REQUESTS, 1);
+		sa_share_give(s, from->port_lid, SA_SHARE_REQUESTS, 1);
 		return NULL;
 	}
 	req->server = s;
@@ -116,7 +116,7 @@ static void request_destroy(struct hash_node *node)
 {
 	struct sa_request *req = container_of(node, struct sa_request, by_source);
 	struct sa_server *s = req->server;
-	uint16_t lid = req->from.lid;
+	uint16_t lid = req->from.port_lid;
 
 	if (req->sender) {
 		rmpp_sender_destroy(req->sender);
@@ -215,11 +215,11 @@ static bool table_grow(struct sa_request *req, size_t room)
 	uint8_t *table;
 
 	if (room > RMPP_MESSAGE_MAX || s->transfer_bytes + more > SA_TRANSFER_BYTES_MAX ||
-	    !sa_share_take(s, req->from.lid, SA_SHARE_TRANSFER_BYTES, more))
+	    !sa_share_take(s, req->from.port_lid, SA_SHARE_TRANSFER_BYTES, more))
 		return false;
 	table = realloc(req->table, room);
 	if (!table) {
-		sa_share_give(s, req->from.lid, SA_SHARE_TRANSFER_BYTES, more);
+		sa_share_give(s, req->from.port_lid, SA_SHARE_TRANSFER_BYTES, more);
 		return false;
 	}
 	s->transfer_bytes += more;
@@ -323,11 +323,11 @@ static bool transfer_start(struct sa_request *req)
 	};
 
 	if (s->transfers >= SA_TRANSFERS_MAX || !table_make_room(req, 0) ||
-	    !sa_share_take(s, req->from.lid, SA_SHARE_TRANSFERS, 1))
+	    !sa_share_take(s, req->from.port_lid, SA_SHARE_TRANSFERS, 1))
 		return false;
 	memcpy(req->table, req->bytes, SA_DATA);
 	if (rmpp_sender_adopt(&config, req->table, req->table_bytes, &req->sender) < 0) {
-		sa_share_give(s, req->from.lid, SA_SHARE_TRANSFERS, 1);
+		sa_share_give(s, req->from.port_lid, SA_SHARE_TRANSFERS, 1);
 		return false;
 	}
 	s->transfers++;
@@ -578,10 +578,13 @@ static void request_begin(struct sa_server *s, const struct sa_address *from,
 	request_run(req);
 }
 
-static void address_of(const struct ib_packet *packet, struct sa_address *ret)
+static void address_of(const struct sa_server *s, const struct ib_packet *packet,
+		       struct sa_address *ret)
 {
 	*ret = (struct sa_address){
 		.lid = packet->slid,
+		.port_lid = sa_first_lid(s, packet->slid),
+		.at = packet->dlid,
 		.pkey = packet->pkey,
 		.qp = packet->src_qp,
 		.sl = packet->sl,
@@ -619,7 +622,7 @@ static void transfer_receive(struct sa_server *s, const struct ib_packet *packet
 	struct sa_address from;
 	struct sa_request *req;
 
-	address_of(packet, &from);
+	address_of(s, packet, &from);
 	req = transfer_find(s, &from, mad);
 	if (!req)
 		return;
@@ -683,7 +686,7 @@ void sa_request_receive(struct sa_server *s, const struct ib_packet *packet)
 		s->counters.bad_segment++;
 	} else {
 		s->counters.requests++;
-		address_of(packet, &from);
+		address_of(s, packet, &from);
 		request_begin(s, &from, &mad, packet->payload);
 	}
 }

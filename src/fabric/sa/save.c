@@ -271,6 +271,7 @@ static void get_subscription(struct reader *r)
 	uint64_t guid = get(r, 8);
 
 	to.lid = (uint16_t)get(r, 2);
+	to.port_lid = sa_first_lid(r->s, to.lid);
 	to.pkey = (uint16_t)get(r, 2);
 	to.qp = (uint32_t)get(r, 4);
 	to.sl = (uint8_t)get(r, 1);

@@ -119,6 +119,13 @@ const struct subnet_port *sa_port_by_lid(const struct sa_server *s, uint16_t lid
 	return port_if_seen(subnet_port_by_lid(sm_subnet(s->sm), lid));
 }
 
+uint16_t sa_first_lid(const struct sa_server *s, uint16_t lid)
+{
+	const struct subnet_port *port = sa_port_by_lid(s, lid);
+
+	return port ? subnet_port_lid(port) : lid;
+}
+
 bool sa_port_has_base(const struct subnet_port *port, uint16_t pkey)
 {
 	if (!(pkey & 0x7fff))
@@ -148,6 +155,14 @@ static uint16_t own_pkey(const struct subnet_port *port, uint16_t asked)
 	return found;
 }
 
+/* An answer comes from the LID that was asked: by no other does its path lead back. */
+static uint16_t own_lid(const struct subnet_port *port, uint16_t at)
+{
+	uint16_t lid = port ? subnet_port_lid(port) : 0;
+
+	return lid && at >> port->info.lmc == lid >> port->info.lmc ? at : lid;
+}
+
 #define HOP_LIMIT 64
 
 int sa_send(struct sa_server *s, const struct sa_address *to,
@@ -155,7 +170,7 @@ int sa_send(struct sa_server *s, const struct sa_address *to,
 {
 	const struct subnet *subnet = sm_subnet(s->sm);
 	struct ib_packet packet = {
-		.slid = subnet->sm_port ? subnet_port_lid(subnet->sm_port) : 0,
+		.slid = own_lid(subnet->sm_port, to->at),
 		.dlid = to->lid,
 		.sl = to->sl,
 		.pkey = own_pkey(subnet->sm_port, to->pkey),

@@ -47,6 +47,8 @@
 /* Where a request came from and its answer goes to. */
 struct sa_address {
 	uint16_t lid, pkey;
+	uint16_t port_lid; /* the first one of the port that has `lid`: shares.c */
+	uint16_t at;       /* which of ours it has spoken to; 0: the first */
 	uint32_t qp;
 	uint8_t sl;
 	bool has_grh;
@@ -64,6 +66,7 @@ struct sa_served;
  * others shorten is looked at in its order, by `next` (sa_walk_begin). */
 struct sa_cursor {
 	uint64_t place, within;
+	uint32_t nth, found;
 	struct list link; /* in server.walks, while `next` is set */
 	struct list *next;
 };
@@ -330,6 +333,8 @@ bool sa_port_has_base(const struct subnet_port *port, uint16_t pkey);
 /* By its own GUID. Null: no such port was found by the last sweep. */
 const struct subnet_port *sa_port_by_guid(const struct sa_server *s, uint64_t guid);
 const struct subnet_port *sa_port_by_lid(const struct sa_server *s, uint16_t lid);
+/* The first LID of the port that has this one; of nobody's, itself. */
+uint16_t sa_first_lid(const struct sa_server *s, uint16_t lid);
 
 /* A component of a record, by the bits it has there. */
 struct sa_component {

@@ -206,7 +206,7 @@ int sa_service_set(struct sa_request *req)
 	entry = find(s, &rec);
 	if (entry && !may_change(entry, requester, &rec))
 		return SA_REQ_INVALID;
-	if (sa_service_keep(s, &rec, req->from.lid) < 0)
+	if (sa_service_keep(s, &rec, req->from.port_lid) < 0)
 		return SA_NO_RESOURCES;
 	sa_journal_renew(s);
 	answer(req, &rec);

@@ -20,14 +20,37 @@ struct query {
 	const struct subnet_port *requester;
 	const struct sa_component *components;
 	unsigned int count;
+	uint8_t asked[SA_DATA_BYTES]; /* with first LIDs */
 };
 
-#define QUERY(req_, components_)                                        \
-	{                                                               \
-		.req = (req_), .requester = sa_request_port(req_),      \
-		.components = (components_),                            \
-		.count = sizeof(components_) / sizeof((components_)[0]) \
-	}
+#define LID              \
+	{                \
+		0, 0, 16 \
+	} /* of the port that the record is about */
+
+/* A port is asked for by any of its LIDs, and its records have the first. */
+static void name_by_first_lid(struct query *q, unsigned int bit)
+{
+	uint8_t *p = q->asked + bit / 8;
+
+	wire_put16(p, sa_first_lid(q->req->server, wire_get16(p)));
+}
+
+static struct query query_of(struct sa_request *req,
+			     const struct sa_component *components, unsigned int count)
+{
+	struct query q = { .req = req,
+			   .requester = sa_request_port(req),
+			   .components = components,
+			   .count = count };
+
+	memcpy(q.asked, sa_request_data(req), sizeof(q.asked));
+	name_by_first_lid(&q, 0);
+	return q;
+}
+
+#define QUERY(req_, components_) \
+	query_of(req_, components_, sizeof(components_) / sizeof((components_)[0]))
 
 static bool may_see(const struct query *q, const struct subnet_port *port)
 {
@@ -45,8 +68,8 @@ static const struct subnet_port *keeper(const struct subnet_port *port)
 static bool add(const struct query *q, const uint8_t *record, uint32_t bytes)
 {
 	sa_request_worked(q->req, 1);
-	if (!sa_components_match(q->components, q->count, q->req->sa.comp_mask,
-				 sa_request_data(q->req), record))
+	if (!sa_components_match(q->components, q->count, q->req->sa.comp_mask, q->asked,
+				 record))
 		return true;
 	return sa_request_add(q->req, record, bytes);
 }
@@ -111,7 +134,7 @@ static int each_port(const struct query *q, bool end_ports, visit_fn visit)
 /* -- NodeRecord ---------------------------------------------------------------------- */
 
 static const struct sa_component node_components[] = {
-	{ 0, 0, 16 },    /* LID */
+	LID,
 	{ 2, 32, 8 },    /* BaseVersion */
 	{ 3, 40, 8 },    /* ClassVersion */
 	{ 4, 48, 8 },    /* NodeType */
@@ -152,7 +175,7 @@ int sa_node_query(struct sa_request *req)
 /* Bits of the PortInfo, behind the four bytes of the record's own. */
 #define INFO(bit) (32 + (bit))
 static const struct sa_component port_components[] = {
-	{ 0, 0, 16 },          /* LID */
+	LID,
 	{ 1, 16, 8 },          /* port */
 	{ 3, INFO(0), 64 },    /* M_Key */
 	{ 4, INFO(64), 64 },   /* GidPrefix */
@@ -234,7 +257,7 @@ int sa_port_query(struct sa_request *req)
 
 /* -- SwitchInfoRecord ---------------------------------------------------------------- */
 
-static const struct sa_component lid_component[] = { { 0, 0, 16 } };
+static const struct sa_component lid_component[] = { LID };
 
 static bool visit_switch(const struct query *q, const struct subnet_port *port)
 {
@@ -262,8 +285,7 @@ int sa_switch_query(struct sa_request *req)
 #define MFT_WORK          100u /* what looking at all of them takes, if none is there */
 
 static const struct sa_component lft_components[] = {
-	{ 0, 0, 16 },  /* LID */
-	{ 1, 16, 16 }, /* block */
+	LID, { 1, 16, 16 }, /* block */
 };
 
 static bool visit_lft(const struct query *q, const struct subnet_port *port)
@@ -293,7 +315,7 @@ int sa_lft_query(struct sa_request *req)
 }
 
 static const struct sa_component mft_components[] = {
-	{ 0, 0, 16 }, /* LID */
+	LID,
 	{ 1, 16, 4 }, /* position */
 	{ 3, 23, 9 }, /* block */
 };
@@ -335,11 +357,13 @@ int sa_mft_query(struct sa_request *req)
 
 /* -- LinkRecord ---------------------------------------------------------------------- */
 
+#define LINK_TO 32 /* the bit at which the LID of the other end begins */
+
 static const struct sa_component link_components[] = {
-	{ 0, 0, 16 },  /* from LID */
-	{ 1, 16, 8 },  /* from port */
-	{ 2, 24, 8 },  /* to port */
-	{ 3, 32, 16 }, /* to LID */
+	LID,          /* from there */
+	{ 1, 16, 8 }, /* by this port */
+	{ 2, 24, 8 }, /* to port */
+	{ 3, LINK_TO, 16 },
 };
 
 static bool visit_link(const struct query *q, const struct subnet_port *port)
@@ -358,15 +382,16 @@ static bool visit_link(const struct query *q, const struct subnet_port *port)
 
 int sa_link_query(struct sa_request *req)
 {
-	const struct query q = QUERY(req, link_components);
+	struct query q = QUERY(req, link_components);
 
+	name_by_first_lid(&q, LINK_TO);
 	return each_port(&q, false, visit_link);
 }
 
 /* -- P_KeyTableRecord ---------------------------------------------------------------- */
 
 static const struct sa_component pkey_components[] = {
-	{ 0, 0, 16 },  /* LID */
+	LID,
 	{ 1, 16, 16 }, /* block */
 	{ 2, 32, 8 },  /* port */
 };
@@ -403,7 +428,7 @@ int sa_pkey_query(struct sa_request *req)
 /* -- SMInfoRecord -------------------------------------------------------------------- */
 
 static const struct sa_component sm_components[] = {
-	{ 0, 0, 16 },   /* LID */
+	LID,
 	{ 2, 32, 64 },  /* GUID */
 	{ 3, 96, 64 },  /* SM_Key */
 	{ 4, 160, 32 }, /* ActCount */

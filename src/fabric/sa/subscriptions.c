@@ -55,14 +55,15 @@ int sa_subscription_keep(struct sa_server *s, const struct sa_address *to,
 	if (find(s, to, port_guid, info))
 		return 0;
 	if (s->subscriptions.count >= SA_SUBSCRIPTIONS_MAX ||
-	    !sa_share_take(s, to->lid, SA_SHARE_SUBSCRIPTIONS, 1))
+	    !sa_share_take(s, to->port_lid, SA_SHARE_SUBSCRIPTIONS, 1))
 		return -ENOSPC;
 	sub = calloc(1, sizeof(*sub));
 	if (!sub) {
-		sa_share_give(s, to->lid, SA_SHARE_SUBSCRIPTIONS, 1);
+		sa_share_give(s, to->port_lid, SA_SHARE_SUBSCRIPTIONS, 1);
 		return -ENOMEM;
 	}
 	sub->to = *to;
+	sub->to.at = 0;
 	sub->port_guid = port_guid;
 	sub->info = *info;
 	sub->number = s->next_subscription++;
@@ -76,7 +77,7 @@ static void subscription_destroy(struct sa_server *s, struct sa_subscription *su
 	sa_walks_skip(s, &sub->link);
 	hash_remove(&s->subscriptions, &sub->by_trap);
 	list_remove(&sub->link);
-	sa_share_give(s, sub->to.lid, SA_SHARE_SUBSCRIPTIONS, 1);
+	sa_share_give(s, sub->to.port_lid, SA_SHARE_SUBSCRIPTIONS, 1);
 	free(sub);
 }
 

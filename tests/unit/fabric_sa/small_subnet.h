@@ -192,6 +192,19 @@ static inline void small_subnet_init(struct sm *sm, unsigned int hosts,
 	sm->subnet.sm_port = small_host(sm, 1);
 }
 
+/* Hosts have 2^lmc LIDs each: H1 from 1 << lmc on. */
+static inline void small_set_lmc(struct sm *sm, uint8_t lmc)
+{
+	for (unsigned int host = 1; host <= sm->hosts; host++) {
+		struct subnet_port *port = small_host(sm, host);
+
+		hash_remove(&sm->subnet.ports_by_lid, &port->by_lid);
+		port->info.lid = (uint16_t)(host << lmc);
+		port->info.lmc = lmc;
+		hash_insert(&sm->subnet.ports_by_lid, &port->by_lid, port->info.lid);
+	}
+}
+
 /* As a sweep that does not find the port. */
 static inline void small_lose(struct sm *sm, unsigned int host)
 {
@@ -255,8 +268,17 @@ struct subnet_port *subnet_port_by_guid(const struct subnet *s, uint64_t guid)
 
 struct subnet_port *subnet_port_by_lid(const struct subnet *s, uint16_t lid)
 {
-	hash_for_each_match(node, &s->ports_by_lid, lid)
-		return container_of(node, struct subnet_port, by_lid);
+	for (unsigned int lmc = 0; lmc <= SM_LMC_MAX; lmc++) {
+		uint16_t first = (uint16_t)(lid & ~((1u << lmc) - 1));
+
+		hash_for_each_match(node, &s->ports_by_lid, first) {
+			struct subnet_port *port =
+				container_of(node, struct subnet_port, by_lid);
+
+			if (port->info.lmc >= lmc)
+				return port;
+		}
+	}
 	return NULL;
 }
 
@@ -294,13 +316,14 @@ uint32_t sm_mlid_capacity(const struct sm *sm)
 	return sm->capacity;
 }
 
-/* Each host is behind the port of its number, which is its LID. */
+/* Each host is behind the port of its number, which is its LID, or what comes of it. */
 const uint8_t *sm_lft_block(const struct subnet_node *node, unsigned int block)
 {
 	static uint8_t table[SM_LFT_BLOCK_LIDS];
+	uint8_t sm_lmc = node->ports[1].peer ? node->ports[1].peer->info.lmc : 0;
 
 	for (unsigned int i = 0; i < SM_LFT_BLOCK_LIDS; i++)
-		table[i] = (uint8_t)i;
+		table[i] = (uint8_t)(i >> sm_lmc);
 	return node->info.node_type == SMP_NODE_SWITCH && block == 0 ? table : NULL;
 }
 
