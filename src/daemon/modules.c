@@ -134,6 +134,7 @@ static int host_map_peer(void *arg, unsigned int n, uint32_t slot,
 			 struct engine_peer *ret)
 {
 	struct modules *m = arg;
+	struct slot_view view;
 	struct uapi_peer peer;
 	int r = slots_map_peer(m->site->slots, m->places[n].process.slot, slot, &peer);
 
@@ -142,6 +143,7 @@ static int host_map_peer(void *arg, unsigned int n, uint32_t slot,
 	*ret = (struct engine_peer){
 		.incarnation = peer.incarnation,
 		.dead = peer.dead,
+		.pid = slots_view(m->site->slots, slot, &view) ? view.pid : 0,
 		.doorbell_fd = copy_fd(peer.doorbell_fd),
 		.log_fd = copy_fd(peer.log_fd),
 	};

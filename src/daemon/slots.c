@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/pidfd.h"
 #include "shm/doorbell.h"
 #include "shm/log.h"
 
@@ -20,6 +21,7 @@ struct slot {
 	const char *node;
 	char program[64];
 	int doorbell_fd, counters_fd, log_fd; /* -1: none */
+	int process_fd;                       /* LIVE; -1: the kernel has none */
 	struct shm_doorbell *doorbell;
 	struct shm_counters *counters;
 	uint64_t buried_at_ns;
@@ -184,6 +186,7 @@ void slots_close(struct slots *s, uint32_t slot)
 
 	set_state(s, slot, SHM_SLOT_DEAD);
 	release_memory(p);
+	close_fd(&p->process_fd);
 	list_append(&s->dead, &p->dead_link);
 	s->dead_count++;
 	p->buried_at_ns = loop_now_ns(s->loop) + FUNERAL_MS * 1000000ull;
@@ -249,6 +252,7 @@ int slots_open(struct slots *s, struct ib_node *node, pid_t pid, const char *pro
 	if (r < 0)
 		return r;
 	p->pid = pid;
+	p->process_fd = pidfd_open_process(pid);
 	p->node = ib_node_name(node);
 	snprintf(p->program, sizeof(p->program), "%s", program);
 	s->tables->slots[slot].node = ib_node_index(node);
@@ -279,6 +283,7 @@ int slots_map_peer(struct slots *s, uint32_t asking, uint32_t slot, struct uapi_
 		.dead = state_of(s, slot) == SHM_SLOT_DEAD,
 		.doorbell_fd = s->slot[slot].doorbell_fd,
 		.log_fd = s->slot[slot].log_fd,
+		.process_fd = s->slot[slot].process_fd,
 	};
 	return 0;
 }
@@ -339,6 +344,7 @@ int slots_create(struct loop *loop, struct shm_tables *tables, struct slots **re
 		s->slot[i].doorbell_fd = -1;
 		s->slot[i].counters_fd = -1;
 		s->slot[i].log_fd = -1;
+		s->slot[i].process_fd = -1;
 	}
 	r = loop_timer_create(loop, funeral_over, s, &s->timer);
 	if (r < 0) {
@@ -356,6 +362,7 @@ void slots_destroy(struct slots *s)
 	for (uint32_t i = 0; i < SHM_SLOTS_MAX; i++) {
 		release_memory(&s->slot[i]);
 		close_fd(&s->slot[i].log_fd);
+		close_fd(&s->slot[i].process_fd);
 	}
 	loop_timer_destroy(s->timer);
 	free(s);

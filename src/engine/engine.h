@@ -46,6 +46,8 @@ struct engine_ah;
 struct engine_peer {
 	uint32_t incarnation;
 	bool dead; /* the process is gone; only its log is left to be read */
+	pid_t pid; /* the process, as this one sees numbers, to ask the kernel what it is
+		    * about; 0: not known. It is no identity: it may be another's by now */
 	int doorbell_fd;
 	int log_fd;
 };

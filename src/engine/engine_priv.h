@@ -383,19 +383,22 @@ struct receiver {
 	uint64_t bit;
 	struct shm_cursor *cursor; /* its for us */
 	uint32_t slot, incarnation;
+	pid_t pid;                /* its process; 0: not known */
 	uint64_t last_for;        /* position behind the last datagram for it; 0: none */
 	uint64_t first;           /* position of the first one for it */
 	uint64_t seen;            /* its cursor, when last looked at */
 	uint64_t stalled_ns;      /* without progress, while we waited for it */
 	uint64_t stalled_busy_ns; /* the same, in full (gate.c) */
 	uint64_t waited_ns;       /* with and without, in the present wait */
-	uint32_t ordinal;         /* of unicast datagrams to it */
-	uint32_t distrust;        /* good looks it takes to be waited for again */
+	uint64_t spared_ns; /* of that, before it was last judged and not condemned */
+	uint32_t ordinal;   /* of unicast datagrams to it */
+	uint32_t distrust;  /* good looks it takes to be waited for again */
 	uint32_t good_looks;
 	bool clear;   /* has read all that was for it, when last looked at */
 	bool follows; /* has published a cursor for our log */
 	bool lagging; /* not waited for */
 	bool kicked;  /* and has not moved since */
+	bool slept;   /* when last judged, and has not moved since */
 };
 
 struct tx_place {

@@ -5,8 +5,9 @@
  * The writer looks at the cursors of its receivers only when it reaches its gate, three
  * quarters of a lap from the slowest of them, in slots or in bytes. There it kicks those
  * that have not moved since it last looked. When the log is full it waits: for a receiver
- * that does not move at most GRACE_NS, once; after that the receiver is lagging, and is
- * not waited for until it has caught up, each time a little later.
+ * that does not move GRACE_NS, and then on while the kernel says that it would run if it
+ * had a CPU, LIMIT_NS at most; after that the receiver is lagging, and is not waited for
+ * until it has caught up, each time a little later, nor as long.
  *
  * The gate is also where the log's memory is had, step by step, while it is used for the
  * first time.
@@ -20,20 +21,22 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/process_state.h"
 #include "engine/log_writer.h"
 
 #define GATE_SLOTS   (SHM_LOG_SLOTS / 4 * 3)
 #define GATE_BYTES   (SHM_LOG_PAYLOAD / 4 * 3)
 #define STEP_SLOTS   (SHM_LOG_SLOTS / 16) /* between looks past the gate */
 #define STEP_BYTES   (SHM_LOG_PAYLOAD / 16)
-#define GRACE_NS     10000000u  /* of time that we ran or slept by our own wish */
-#define BUSY_NS      60000000u  /* the same, with what others ran on our CPU */
-#define PATIENCE_NS  200000000u /* with progress, but never enough of it */
-#define FIRST_TIMES  10u        /* as long, for one that must ask verbcastd for our log */
-#define TICK_NS      250000u    /* longer between two looks: the CPU went to others */
-#define QUICK_NS     20000u     /* a yield of less found nobody */
-#define YIELDS       16u        /* looks that merely yield */
-#define NAP_NS       100000     /* behind them, a yield that finds nobody is a nap */
+#define GRACE_NS     10000000u   /* of time that we ran or slept by our own wish */
+#define BUSY_NS      60000000u   /* the same, with what others ran on our CPU */
+#define PATIENCE_NS  200000000u  /* with progress, but never enough of it */
+#define LIMIT_NS     1000000000u /* of all waiting for one that merely has no CPU */
+#define FIRST_TIMES  10u     /* as long, for one that must ask verbcastd for our log */
+#define TICK_NS      250000u /* longer between two looks: the CPU went to others */
+#define QUICK_NS     20000u  /* a yield of less found nobody */
+#define YIELDS       16u     /* looks that merely yield */
+#define NAP_NS       100000  /* behind them, a yield that finds nobody is a nap */
 #define DISTRUST_MAX 64u
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -101,7 +104,8 @@ static void regain_trust(struct receiver *r, uint64_t head, uint64_t p)
 
 static void not_waited(struct receiver *r)
 {
-	r->stalled_ns = r->stalled_busy_ns = r->waited_ns = 0;
+	r->stalled_ns = r->stalled_busy_ns = r->waited_ns = r->spared_ns = 0;
+	r->slept = false;
 }
 
 static void condemn(struct receiver *r)
@@ -114,6 +118,36 @@ static void condemn(struct receiver *r)
 	not_waited(r);
 }
 
+static bool grace_is_over(const struct receiver *r)
+{
+	const uint64_t times = r->follows ? 1 : FIRST_TIMES;
+
+	return r->stalled_ns >= GRACE_NS * times ||
+	       r->stalled_busy_ns >= BUSY_NS * times ||
+	       r->waited_ns - r->spared_ns >= PATIENCE_NS * times;
+}
+
+/*
+ * No clock tells one that does not want from one that does not get a CPU; the kernel does.
+ * One that sleeps though it was kicked is asked about twice, for its helper takes short
+ * sleeps before it believes that nobody polls (helper.c). Of one that was condemned before
+ * we believe less each time, or whoever spins and does not read would hold us up for good.
+ */
+static void judge(struct receiver *r)
+{
+	enum process_state state = PROCESS_UNKNOWN;
+
+	if (r->waited_ns < LIMIT_NS / (1 + r->distrust))
+		state = process_state_of(r->pid);
+	if (state != PROCESS_RUNNABLE && (state != PROCESS_ASLEEP || r->slept)) {
+		condemn(r);
+		return;
+	}
+	r->slept = state == PROCESS_ASLEEP;
+	r->stalled_ns = r->stalled_busy_ns = 0;
+	r->spared_ns = r->waited_ns;
+}
+
 /*
  * It holds us up. Our clock alone does not judge it (trap 3): while others have our CPU
  * it may well be the one that waits for one, so of such a time a tick counts, up to a
@@ -121,16 +155,15 @@ static void condemn(struct receiver *r)
  */
 static void stall(struct receiver *r, bool moved, const struct need *need)
 {
-	const uint64_t times = r->follows ? 1 : FIRST_TIMES;
-
-	if (moved)
+	if (moved) {
 		r->stalled_ns = r->stalled_busy_ns = 0;
+		r->slept = false;
+	}
 	r->stalled_ns += smaller(need->passed_ns, TICK_NS);
 	r->stalled_busy_ns += need->passed_ns;
 	r->waited_ns += need->passed_ns;
-	if (r->stalled_ns >= GRACE_NS * times || r->stalled_busy_ns >= BUSY_NS * times ||
-	    r->waited_ns >= PATIENCE_NS * times)
-		condemn(r);
+	if (grace_is_over(r))
+		judge(r);
 }
 
 /* One receiver. Returns the position it needs kept; head: none. */

@@ -39,7 +39,7 @@ bool receiver_known(struct engine *e, uint32_t slot)
 }
 
 static struct receiver *receiver_create(struct engine *e, struct shm_doorbell *d,
-					uint32_t slot, uint32_t incarnation)
+					uint32_t slot, uint32_t incarnation, pid_t pid)
 {
 	struct receiver *r = calloc(1, sizeof(*r));
 
@@ -51,6 +51,7 @@ static struct receiver *receiver_create(struct engine *e, struct shm_doorbell *d
 	r->cursor = &d->cursors[e->slot];
 	r->slot = slot;
 	r->incarnation = incarnation;
+	r->pid = pid;
 	r->clear = true;
 	return r;
 }
@@ -72,7 +73,7 @@ static int ask(struct engine *e, uint32_t slot, struct receiver **ret)
 	close(peer.doorbell_fd);
 	if (r < 0)
 		return r;
-	*ret = receiver_create(e, d, slot, peer.incarnation);
+	*ret = receiver_create(e, d, slot, peer.incarnation, peer.pid);
 	if (!*ret) {
 		shm_doorbell_unmap(d);
 		return -ENOMEM;
@@ -93,7 +94,7 @@ static void receiver_install(struct engine *e, struct receiver *r)
 
 static int map_own(struct engine *e)
 {
-	struct receiver *r = receiver_create(e, e->doorbell, e->slot, e->incarnation);
+	struct receiver *r = receiver_create(e, e->doorbell, e->slot, e->incarnation, 0);
 
 	if (!r)
 		return -ENOMEM;

@@ -154,6 +154,7 @@ int own_site_map_peer(const struct own_site *s, uint32_t slot, struct engine_pee
 		return -ENOENT;
 	*ret = (struct engine_peer){
 		.incarnation = INCARNATION,
+		.pid = getpid(),
 		.doorbell_fd = copy_fd(s->slots[slot].doorbell_fd),
 		.log_fd = copy_fd(s->slots[slot].log_fd),
 	};

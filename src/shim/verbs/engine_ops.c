@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/pidfd.h"
 #include "channel.h"
 #include "context.h"
 #include "cq.h"
@@ -18,6 +19,17 @@ static void close_all(const int *fds, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
 		close(fds[i]);
+}
+
+/* As we see numbers, which verbcastd may see otherwise. Closes `fd`. 0: we do not see it. */
+static pid_t number_of(int fd)
+{
+	pid_t pid = 0, inner;
+
+	if (pidfd_owner(fd, &pid, &inner) < 0)
+		pid = 0;
+	close(fd);
+	return pid;
 }
 
 static int map_peer(void *arg, uint32_t slot, struct engine_peer *ret)
@@ -39,7 +51,8 @@ static int map_peer(void *arg, uint32_t slot, struct engine_peer *ret)
 	r = process_call(arg, &call);
 	if (r < 0)
 		return r;
-	if (call.recv_fds_n != (unsigned int)!!rep.has_doorbell + !!rep.has_log) {
+	if (call.recv_fds_n !=
+	    (unsigned int)!!rep.has_doorbell + !!rep.has_log + !!rep.has_process) {
 		close_all(fds, call.recv_fds_n);
 		return -EPROTO;
 	}
@@ -50,7 +63,9 @@ static int map_peer(void *arg, uint32_t slot, struct engine_peer *ret)
 	if (rep.has_doorbell)
 		ret->doorbell_fd = fds[n++];
 	if (rep.has_log)
-		ret->log_fd = fds[n];
+		ret->log_fd = fds[n++];
+	if (rep.has_process)
+		ret->pid = number_of(fds[n]);
 	return 0;
 }
 

@@ -22,7 +22,7 @@
 #include <sys/socket.h>
 
 #define UAPI_MAGIC       0x56434354u /* "VCCT" */
-#define UAPI_VERSION     3u
+#define UAPI_VERSION     4u
 #define UAPI_MESSAGE_MAX 65536u
 #define UAPI_FDS_MAX     4
 
@@ -152,12 +152,14 @@ struct uapi_map_peer {
 	uint32_t reserved;
 };
 
-/* Descriptors as told, in this order: doorbell, log. */
+/* Descriptors as told, in this order: doorbell, log, the process itself. */
 struct uapi_map_peer_reply {
 	uint32_t incarnation;
 	uint32_t dead;
 	uint32_t has_doorbell;
 	uint32_t has_log;
+	uint32_t has_process;
+	uint32_t reserved;
 };
 
 struct uapi_drained {

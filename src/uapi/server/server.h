@@ -38,6 +38,7 @@ struct uapi_peer {
 	bool dead;
 	int doorbell_fd; /* -1: none; stays the daemon's */
 	int log_fd;
+	int process_fd; /* of the living alone, where the kernel has such */
 };
 
 struct uapi_site_ops {

@@ -268,7 +268,7 @@ static int site_map_peer(struct uapi_client *client, const void *request, void *
 			 struct uapi_fds *fds)
 {
 	const struct uapi_server_config *config = config_of(client);
-	struct uapi_peer peer = { .doorbell_fd = -1, .log_fd = -1 };
+	struct uapi_peer peer = { .doorbell_fd = -1, .log_fd = -1, .process_fd = -1 };
 	const struct uapi_map_peer *q = request;
 	struct uapi_map_peer_reply *a = reply;
 	int r;
@@ -282,10 +282,13 @@ static int site_map_peer(struct uapi_client *client, const void *request, void *
 	a->dead = peer.dead;
 	a->has_doorbell = peer.doorbell_fd >= 0;
 	a->has_log = peer.log_fd >= 0;
+	a->has_process = peer.process_fd >= 0;
 	if (a->has_doorbell)
 		fds->out[fds->out_count++] = peer.doorbell_fd;
 	if (a->has_log)
 		fds->out[fds->out_count++] = peer.log_fd;
+	if (a->has_process)
+		fds->out[fds->out_count++] = peer.process_fd;
 	return 0;
 }
 

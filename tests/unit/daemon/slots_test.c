@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/pidfd.h"
 #include "daemon/slots.h"
 #include "harness/harness.h"
 #include "shm/doorbell.h"
@@ -105,6 +106,25 @@ static void peers_memory_is_handed_out_while_there_is_any(void **state)
 	assert_int_equal(slots_map_peer(w.slots, q.slot, 1000, &peer), -ENOENT);
 	assert_int_equal(slots_map_peer(w.slots, q.slot, SHM_SLOTS_MAX, &peer), -EINVAL);
 	assert_int_equal(slots_map_peer(w.slots, q.slot, UINT32_MAX, &peer), -EINVAL);
+}
+
+static void a_peers_process_is_shown_while_it_lives(void **state)
+{
+	struct uapi_process p, q = open_one();
+	struct uapi_peer peer;
+	pid_t pid, inner;
+
+	if (pidfd_open_process(0x7fffffff) == -ENOSYS)
+		harness_skip("this kernel has no process descriptors");
+	assert_int_equal(slots_open(w.slots, w.node, getpid(), "program", &p), 0);
+	publish(&p);
+	assert_int_equal(slots_map_peer(w.slots, q.slot, p.slot, &peer), 0);
+	assert_int_equal(pidfd_owner(peer.process_fd, &pid, &inner), 0);
+	assert_int_equal(pid, getpid());
+	slots_close(w.slots, p.slot);
+	assert_int_equal(slots_map_peer(w.slots, q.slot, p.slot, &peer), 0);
+	assert_true(peer.dead);
+	assert_int_equal(peer.process_fd, -1);
 }
 
 static void only_ones_own_log_can_be_published_and_once(void **state)
@@ -230,6 +250,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_process_is_live_and_has_memory),
 		T(peers_memory_is_handed_out_while_there_is_any),
+		T(a_peers_process_is_shown_while_it_lives),
 		T(only_ones_own_log_can_be_published_and_once),
 		T(without_a_log_the_slot_is_free_at_once),
 		T(the_living_are_kicked_and_the_log_stays_until_all_answered),

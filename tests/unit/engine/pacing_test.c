@@ -6,6 +6,12 @@
  */
 #include "world.h"
 
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "base/process_state.h"
+
 #include "engine/engine_priv.h" /* to stop the helper, and to look at receivers */
 
 static struct world world;
@@ -152,6 +158,151 @@ static void one_that_caught_up_is_waited_for_again(void **state)
 	assert_false(r->lagging);
 }
 
+/* -- what the kernel says of one that does not move ------------------------------------- */
+
+static void sleep_for_ever(void)
+{
+	for (;;)
+		pause();
+}
+
+static void spin(void)
+{
+	static volatile unsigned int turns;
+
+	for (;;)
+		turns++;
+}
+
+/* Frozen, and a child in the state in which the kernel shows its process. */
+static struct world_process *freeze_as(void (*child_main)(void))
+{
+	struct world_process *frozen = world_start(&world, 3);
+
+	frozen->pid = fork();
+	if (!frozen->pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		child_main();
+	}
+	assert_true(frozen->pid > 0);
+	freeze(frozen, 1);
+	return frozen;
+}
+
+static void end(struct world_process *frozen)
+{
+	kill(frozen->pid, SIGKILL);
+	waitpid(frozen->pid, NULL, 0);
+}
+
+/* How long its sender, whose log is full, waits for it. */
+static uint64_t wait_ms(void)
+{
+	uint64_t start;
+
+	send_flood(SHM_LOG_SLOTS, 64);
+	start = clock_now_ns();
+	send_flood(1, 64);
+	return (clock_now_ns() - start) / 1000000;
+}
+
+static bool is_lagging(void)
+{
+	return alice->engine->tx.receivers[3]->lagging;
+}
+
+struct late {
+	struct world_process *process;
+	uint64_t at_ns;
+};
+
+/* It gets its CPU at last, and reads all there is. */
+static void *come_late(void *arg)
+{
+	const struct late *late = arg;
+
+	while (clock_now_ns() < late->at_ns)
+		harness_pause();
+	atomic_store(&late->process->doorbell->cursors[alice->slot].position, UINT64_MAX);
+	return NULL;
+}
+
+static void one_that_merely_has_no_cpu_is_waited_for(void **state)
+{
+	struct late late = { .process = freeze_as(spin) };
+	pthread_t thread;
+
+	send_flood(SHM_LOG_SLOTS, 64);
+	late.at_ns = clock_now_ns() + 400 * 1000000ull;
+	pthread_create(&thread, NULL, come_late, &late);
+	send_flood(1, 64);
+	assert_true(clock_now_ns() >= late.at_ns);
+	assert_false(is_lagging());
+	pthread_join(thread, NULL);
+	end(late.process);
+}
+
+static void nobody_is_waited_for_longer_than_a_second(void **state)
+{
+	struct world_process *frozen = freeze_as(spin);
+
+	assert_true(wait_ms() >= 1000);
+	assert_true(is_lagging());
+	end(frozen);
+}
+
+/* Or one that spins and never reads would hold its senders up again and again. */
+static void one_that_was_condemned_is_waited_for_less(void **state)
+{
+	struct world_process *frozen = freeze_as(spin);
+
+	send_flood(1, 64);
+	alice->engine->tx.receivers[3]->distrust = 64;
+	assert_true(wait_ms() < 1000);
+	assert_true(is_lagging());
+	end(frozen);
+}
+
+static void a_stopped_process_gets_no_more_than_a_grace(void **state)
+{
+	struct world_process *frozen = freeze_as(spin);
+	uint64_t ms;
+
+	kill(frozen->pid, SIGSTOP);
+	waitpid(frozen->pid, NULL, WUNTRACED);
+	ms = wait_ms();
+	assert_true(ms >= 10 && ms < 1000);
+	assert_true(is_lagging());
+	end(frozen);
+}
+
+static void one_that_sleeps_on_gets_two(void **state)
+{
+	struct world_process *frozen = freeze_as(sleep_for_ever);
+	uint64_t ms;
+
+	harness_until(process_state_of(frozen->pid) == PROCESS_ASLEEP, 20000,
+		      harness_pause());
+	ms = wait_ms();
+	assert_true(ms >= 20 && ms < 1000);
+	assert_true(is_lagging());
+	end(frozen);
+}
+
+static void one_that_is_dead_and_not_buried_gets_one(void **state)
+{
+	struct world_process *frozen = freeze_as(sleep_for_ever);
+	siginfo_t info;
+	uint64_t ms;
+
+	kill(frozen->pid, SIGKILL);
+	waitid(P_PID, (id_t)frozen->pid, &info, WEXITED | WNOWAIT);
+	ms = wait_ms();
+	assert_true(ms >= 10 && ms < 1000);
+	assert_true(is_lagging());
+	end(frozen);
+}
+
 struct drainer {
 	pthread_t thread;
 	struct world_qp *qp;
@@ -237,6 +388,12 @@ int main(void)
 		T(a_stopped_receiver_costs_one_grace),
 		T(one_that_never_came_is_given_time_to),
 		T(one_that_caught_up_is_waited_for_again),
+		T(one_that_merely_has_no_cpu_is_waited_for),
+		T(nobody_is_waited_for_longer_than_a_second),
+		T(one_that_was_condemned_is_waited_for_less),
+		T(a_stopped_process_gets_no_more_than_a_grace),
+		T(one_that_sleeps_on_gets_two),
+		T(one_that_is_dead_and_not_buried_gets_one),
 		T(others_lose_nothing_to_a_stopped_one),
 		T(what_a_lagging_receiver_lost_is_counted),
 	};

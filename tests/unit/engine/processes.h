@@ -36,6 +36,7 @@ struct reply {
 	uint32_t incarnation, dead, doorbell,
 		log; /* the latter two: descriptors that come along */
 	uint32_t entry;
+	pid_t pid;
 	uint64_t generation;
 };
 
@@ -122,6 +123,7 @@ static inline void answer_map(struct site *s, uint32_t asking, uint32_t slot, in
 		rep = (struct reply){ .incarnation = c->incarnation, .dead = !c->alive };
 		if (c->alive) {
 			rep.doorbell = 1;
+			rep.pid = c->pid;
 			fds[n++] = c->doorbell_fd;
 		}
 		if (c->log_fd >= 0) {
@@ -326,6 +328,7 @@ static inline int child_map_peer(void *arg, uint32_t slot, struct engine_peer *r
 		return r;
 	*ret = (struct engine_peer){ .incarnation = rep.incarnation,
 				     .dead = rep.dead,
+				     .pid = rep.pid,
 				     .doorbell_fd = rep.doorbell ? fds[0] : -1,
 				     .log_fd = rep.log ? fds[rep.doorbell] : -1 };
 	return 0;

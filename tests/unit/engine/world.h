@@ -34,6 +34,7 @@ struct world_process {
 	uint32_t slot, incarnation;
 	int doorbell_fd, counters_fd, log_fd;
 	bool alive;
+	pid_t pid; /* whose state tells its senders about it; 0: they ask nobody */
 	struct engine *engine;
 	struct shm_doorbell *doorbell;
 	struct shm_counters *counters;
@@ -79,6 +80,7 @@ static inline int world_map_peer(void *arg, uint32_t slot, struct engine_peer *r
 	if (peer->incarnation) {
 		ret->incarnation = peer->incarnation;
 		ret->dead = !peer->alive;
+		ret->pid = peer->pid;
 		ret->doorbell_fd = -1;
 		ret->log_fd = -1;
 		if (peer->alive)

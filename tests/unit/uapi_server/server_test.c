@@ -297,7 +297,12 @@ static void descriptors_of_a_peer_come_as_told(void **state)
 	q.slot = 1;
 	assert_int_equal(ask(fd, UAPI_MAP_PEER, &q, sizeof(q), NULL, 0, &a), 0);
 	assert_int_equal(a.count, 1);
-	assert_true(reply->has_doorbell && !reply->has_log);
+	assert_true(reply->has_doorbell && !reply->has_log && !reply->has_process);
+	close_fds(&a);
+	q.slot = 2;
+	assert_int_equal(ask(fd, UAPI_MAP_PEER, &q, sizeof(q), NULL, 0, &a), 0);
+	assert_int_equal(a.count, 2);
+	assert_true(reply->has_doorbell && !reply->has_log && reply->has_process);
 	close_fds(&a);
 	q.slot = 6;
 	assert_int_equal(ask(fd, UAPI_MAP_PEER, &q, sizeof(q), NULL, 0, &a), -ENOENT);

@@ -69,9 +69,13 @@ static int map_peer(void *arg, uint32_t asking, uint32_t slot, struct uapi_peer 
 {
 	if (slot > 5)
 		return -ENOENT;
-	*ret = (struct uapi_peer){ .incarnation = 3, .doorbell_fd = -1, .log_fd = -1 };
+	*ret = (struct uapi_peer){
+		.incarnation = 3, .doorbell_fd = -1, .log_fd = -1, .process_fd = -1
+	};
 	if (slot > 0)
 		ret->doorbell_fd = ((struct world *)arg)->memory;
+	if (slot > 1)
+		ret->process_fd = ((struct world *)arg)->memory;
 	return 0;
 }
 
