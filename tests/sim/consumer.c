@@ -124,6 +124,9 @@ static int outcome(int status, struct ib_sa_multicast *multicast)
 	check_call(m, status, multicast);
 	sim.joined += status == 0;
 	sim.resets += status == -ENETRESET;
+	/* Who has no state has no index of its P_Key either, and is reset by any change of
+	 * the table; that of an SM's port changes with mastership (fabric/sm/pkeys.c). */
+	sim.upsets += status == -ENETRESET && m->wish.join_state;
 	sim.failed += status && status != -ENETRESET;
 	m->state = status ? SIM_FAILED : SIM_JOINED;
 	if (status == 0) {

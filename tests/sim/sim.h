@@ -203,7 +203,9 @@ struct sim {
 	/* Groups judged at rest; with an MLID beyond some switch's table; members that are
 	 * cut off then. */
 	uint64_t rested, beyond, cut_off;
-	uint64_t upsets; /* of ports: their state, their LID, or told to register anew */
+	/* Of ports: their state, their LID, or told to register anew. Of members that the
+	 * SA has: reset. */
+	uint64_t upsets;
 	uint64_t takeovers; /* judged */
 };
 extern struct sim sim;
