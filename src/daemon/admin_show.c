@@ -243,6 +243,7 @@ static void add_ways(cJSON *root, struct fabric *net)
 	json_add_count(o, "port_down", c.port_down);
 	json_add_count(o, "bad_hops", c.bad_hops);
 	json_add_count(o, "bad_pkey", c.bad_pkey);
+	json_add_count(o, "bad_qkey", c.bad_qkey);
 	json_add_count(o, "malformed", c.malformed);
 	json_add_count(o, "nobody", c.nobody);
 }

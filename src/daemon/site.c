@@ -339,7 +339,7 @@ static int create_memory(struct site *s)
 	if (!r)
 		r = slots_create(s->loop, s->tables, &s->slots);
 	if (!r)
-		r = traffic_create(&s->traffic);
+		r = traffic_create(timers_queue(s->timers), &s->traffic);
 	if (!r)
 		r = history_init(&s->history);
 	if (!r)

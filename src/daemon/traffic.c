@@ -26,16 +26,20 @@ struct told_word {
 	struct told *pages[SHM_PKEYS_MAX]; /* [WORD_LIDS] each */
 };
 
+#define LOOK_NS (1000 * TIMER_MS) /* at keys that did not fit */
+
 /* A process of a node with a port, from its beginning to its end. */
 struct sender {
 	struct list link; /* in traffic.senders */
 	const struct shm_counters *counters;
 	struct fabric_port *port;
+	uint64_t pkeys, qkeys; /* violations that were told */
 	unsigned int pages;
 	struct told_word *told[WORDS];
 };
 
 struct traffic {
+	struct timer timer; /* armed while there are senders */
 	struct list senders;
 	struct sender *by_slot[SHM_SLOTS_MAX];
 };
@@ -148,6 +152,27 @@ void traffic_carry(struct traffic *t, uint16_t first_lid, uint16_t last_lid)
 		carry(container_of(l, struct sender, link), first_lid, last_lid);
 }
 
+/* -- keys that did not fit ----------------------------------------------------------- */
+
+static void tell_violations(struct sender *s)
+{
+	uint64_t pkeys = since(&s->counters->pkey_violations, &s->pkeys);
+	uint64_t qkeys = since(&s->counters->qkey_violations, &s->qkeys);
+
+	if (pkeys || qkeys)
+		fabric_port_violated(s->port, pkeys, qkeys);
+}
+
+static void look(struct timer *timer)
+{
+	struct traffic *t = container_of(timer, struct traffic, timer);
+
+	list_for_each(l, &t->senders)
+		tell_violations(container_of(l, struct sender, link));
+	if (!list_empty(&t->senders))
+		timer_arm(&t->timer, LOOK_NS);
+}
+
 /* -- life ---------------------------------------------------------------------------- */
 
 int traffic_process_began(struct traffic *t, uint32_t slot,
@@ -164,6 +189,8 @@ int traffic_process_began(struct traffic *t, uint32_t slot,
 	s->port = port;
 	list_append(&t->senders, &s->link);
 	t->by_slot[slot] = s;
+	if (!t->timer.armed)
+		timer_arm(&t->timer, LOOK_NS);
 	return 0;
 }
 
@@ -174,18 +201,20 @@ void traffic_process_ended(struct traffic *t, uint32_t slot)
 	if (!s)
 		return;
 	carry(s, 0, UINT16_MAX);
+	tell_violations(s);
 	t->by_slot[slot] = NULL;
 	list_remove(&s->link);
 	forget(s);
 }
 
-int traffic_create(struct traffic **ret)
+int traffic_create(struct timer_queue *timers, struct traffic **ret)
 {
 	struct traffic *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return -ENOMEM;
 	list_init(&t->senders);
+	timer_init(&t->timer, timers, look);
 	*ret = t;
 	return 0;
 }
@@ -194,6 +223,7 @@ void traffic_destroy(struct traffic *t)
 {
 	if (!t)
 		return;
+	timer_disarm(&t->timer);
 	list_for_each_safe(l, &t->senders)
 		forget(container_of(l, struct sender, link));
 	free(t);

@@ -8,6 +8,9 @@
  *
  * A sender counts a moment after it has looked where the datagram goes. So what is sent
  * while tables change may be counted on the old way or on the new one.
+ *
+ * What the programs have refused for its keys is looked at each second while there are any,
+ * and told to the fabric, which counts it at the port and tells the subnet manager.
  */
 #ifndef DAEMON_TRAFFIC_H
 #define DAEMON_TRAFFIC_H
@@ -17,7 +20,7 @@
 
 struct traffic;
 
-int traffic_create(struct traffic **ret);
+int traffic_create(struct timer_queue *timers, struct traffic **ret);
 /* Null is fine. */
 void traffic_destroy(struct traffic *t);
 

@@ -27,6 +27,25 @@ void engine_drop(struct engine *e, enum drop_reason reason, uint64_t n)
 	atomic_fetch_add_explicit(&e->counters->drops[reason], n, memory_order_relaxed);
 }
 
+/* Who manages the subnet hears of keys that do not fit (daemon/traffic.h). */
+static void count_violation(const struct engine_qp *qp, enum drop_reason reason)
+{
+	struct shm_counters *c = qp->engine->counters;
+
+	if (qp->port->link_layer != SHM_LINK_INFINIBAND)
+		return;
+	if (reason == DROP_PKEY)
+		count_add(&c->pkey_violations, 1);
+	else if (reason == DROP_QKEY)
+		count_add(&c->qkey_violations, 1);
+}
+
+static void qp_drop(struct engine_qp *qp, enum drop_reason reason)
+{
+	count_add(&qp->counters->drops[reason], 1);
+	count_violation(qp, reason);
+}
+
 static void member_drop(struct engine *e, const struct member *m, enum drop_reason reason,
 			uint32_t n)
 {
@@ -35,6 +54,7 @@ static void member_drop(struct engine *e, const struct member *m, enum drop_reas
 
 	value = value > UINT32_MAX - n ? UINT32_MAX : value + n;
 	atomic_store_explicit(counter, value, memory_order_relaxed);
+	count_violation(m->qp, reason);
 }
 
 /* -- one datagram -------------------------------------------------------------------- */
@@ -113,7 +133,7 @@ void rx_tell(struct engine_qp *qp, struct attachment *a, enum drop_reason reason
 
 	if (!a) {
 		if (reason != DROP_NONE)
-			count_add(&qp->counters->drops[reason], 1);
+			qp_drop(qp, reason);
 		return;
 	}
 	members = attachment_members(a);
@@ -229,7 +249,7 @@ static void deliver_unicast(struct engine *e, const struct rx_datagram *d, uint3
 	}
 	reason = deliver(qp, d);
 	if (unlikely(reason != DROP_NONE))
-		count_add(&qp->counters->drops[reason], 1);
+		qp_drop(qp, reason);
 }
 
 /* As rx_multicast. */

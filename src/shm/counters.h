@@ -54,7 +54,9 @@ struct shm_counters {
 	uint64_t magic;
 	uint32_t layout_version;
 	uint32_t slot;
-	uint64_t reserved[6];
+	/* Datagrams on InfiniBand that were refused for these, for the port's counters. */
+	_Atomic uint64_t pkey_violations, qkey_violations;
+	uint64_t reserved[4];
 	_Atomic uint64_t drops[32]; /* what no queue pair can be named for */
 	struct shm_fault_counters faults[SHM_FAULTS_MAX];
 	uint8_t pad[4096 - 64 - 256 - 32 * SHM_FAULTS_MAX];

@@ -164,6 +164,7 @@ uint32_t smp_rate_speed(uint8_t rate);
 
 #define NOTICE_BYTES      80u /* with the issuer's GID, as in a Report */
 #define NOTICE_TRAP_BYTES 64u /* in an SMP */
+#define NOTICE_DETAILS    54u
 
 enum notice_trap {
 	TRAP_GID_IN_SERVICE = 64,
@@ -173,6 +174,10 @@ enum notice_trap {
 	TRAP_LINK_STATE = 128,
 	TRAP_LOCAL_CHANGE = 144,
 	TRAP_SYS_GUID = 145,
+	TRAP_BAD_MKEY = 256,
+	TRAP_BAD_PKEY = 257,
+	TRAP_BAD_QKEY = 258,
+	TRAP_SWITCH_BAD_PKEY = 259,
 };
 
 struct notice {
@@ -181,7 +186,7 @@ struct notice {
 	uint16_t trap;          /* or device */
 	uint16_t issuer_lid;
 	uint16_t toggle_count;
-	uint8_t details[54];
+	uint8_t details[NOTICE_DETAILS];
 	uint8_t issuer_gid[16]; /* only in the long form */
 };
 void notice_get(const uint8_t *data, uint32_t bytes, struct notice *ret);

@@ -50,6 +50,11 @@ run smpquery -y 0x1234 portinfo "$h3" 1
 says run '^ProtectBits:\.+2$'
 says run '^MkeyLeasePeriod:\.+12$'
 says run '^MkeyViolations:\.+[1-9]'
+hears_of_it()
+{
+	grep -q "Generic Notice type:2 num:256 .* from LID:$h3 " "$site_work/opensm.log"
+}
+wait_for 20 'OpenSM hears of who does not know it' hears_of_it
 
 say 'quality of service'
 run smpquery -y 0x1234 sl2vl "$switch" 1

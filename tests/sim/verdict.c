@@ -326,7 +326,7 @@ static void judge_counters(void)
 		  "the SA's counters do not add up");
 	fabric_counters(sim.fabric, &f);
 	sim_check(f.sent >= f.delivered + f.lost + f.no_route + f.port_down + f.bad_hops +
-				    f.bad_pkey + f.malformed + f.nobody,
+				    f.bad_pkey + f.bad_qkey + f.malformed + f.nobody,
 		  "the fabric's counters say more than was sent");
 }
 

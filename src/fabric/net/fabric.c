@@ -196,6 +196,7 @@ void fabric_destroy(struct fabric *f)
 			if (p->end) {
 				net_traps_stop(p);
 				net_mkey_stop(p);
+				free(p->end->security);
 			}
 		}
 	}

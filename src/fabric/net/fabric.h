@@ -136,6 +136,10 @@ struct fabric_load {
  * itself is on no link. */
 void fabric_port_carry(struct fabric_port *port, const struct fabric_load *load);
 
+/* Receivers behind the port have refused so many datagrams for their keys: counted, and the
+ * SM is told, though not whose they were. */
+void fabric_port_violated(struct fabric_port *port, uint64_t pkeys, uint64_t qkeys);
+
 /* -- what an operator does --------------------------------------------------------- */
 
 /* Both ends. -ENOENT: no such node, port or link. */
@@ -153,7 +157,7 @@ void fabric_trouble_set(struct fabric *f, const struct fabric_trouble *trouble);
 struct fabric_counters {
 	uint64_t sent, delivered, smp_answered;
 	uint64_t lost; /* by fabric_trouble */
-	uint64_t no_route, port_down, bad_hops, bad_pkey, malformed, nobody;
+	uint64_t no_route, port_down, bad_hops, bad_pkey, bad_qkey, malformed, nobody;
 };
 void fabric_counters(const struct fabric *f, struct fabric_counters *ret);
 

@@ -10,6 +10,7 @@
  *	packet.c            sending, flights, delivery
  *	sma*.c  pma.c       what firmware answers
  *	mkey.c              whom it answers
+ *	violations.c        keys that do not fit
  *	trap.c  notify.c    what it says unasked, to the SM and to whoever is attached
  *
  * All memory belongs to the fabric and lives as long as it; flights live until they
@@ -42,6 +43,7 @@ enum net_drop {
 	NET_PORT_DOWN,
 	NET_BAD_HOPS,
 	NET_BAD_PKEY,
+	NET_BAD_QKEY,
 	NET_MALFORMED,
 	NET_NOBODY,
 };
@@ -59,9 +61,26 @@ struct net_trap {
 	struct timer timer; /* armed while it is unanswered */
 	struct fabric_port *port;
 	uint16_t number;
-	bool again; /* it happened once more since it was said */
+	bool again;     /* it happened once more since it was said */
+	bool repressed; /* and waits for the interval to end (trap.c) */
 	unsigned int said;
 	uint64_t tid;
+};
+
+/* Keys that did not fit at an end port, or at the ports of its switch. */
+enum net_violation {
+	NET_VIOLATION_MKEY,
+	NET_VIOLATION_PKEY,
+	NET_VIOLATION_QKEY,
+	NET_VIOLATION_SWITCH_PKEY,
+	NET_VIOLATIONS,
+};
+
+struct net_security {
+	struct net_trap traps[NET_VIOLATIONS];
+	/* What is said, and what came since. */
+	uint8_t details[NET_VIOLATIONS][NOTICE_DETAILS];
+	uint8_t latest[NET_VIOLATIONS][NOTICE_DETAILS];
 };
 
 struct net_mkey {
@@ -79,6 +98,7 @@ struct net_end {
 	struct list notice;   /* in fabric->notices while there are some */
 	struct net_trap link_trap, local_trap;
 	struct net_mkey mkey;
+	struct net_security *security; /* null: no key ever failed to fit */
 };
 
 struct fabric_port {
@@ -232,6 +252,9 @@ struct net_transit {
 	bool is_multicast;
 	uint16_t dlid, pkey;
 	uint64_t packets, bytes;
+	/* Whose it is, for who is to be told of a bad P_Key; the latter null: of data. */
+	uint16_t slid;
+	const struct ib_packet *packet;
 	uint64_t delay_ns;      /* so far */
 	struct fabric_port *at; /* the port it came in by, or was dropped at */
 };
@@ -258,9 +281,9 @@ enum net_answer {
 	NET_SWALLOWED,
 };
 
-/* What arrived at `end` of a node, by its port `ingress`. */
+/* What arrived at `end` of a node from that LID, by its port `ingress`. */
 enum net_answer net_sma_receive(struct fabric_port *end, unsigned int ingress,
-				uint8_t *mad);
+				uint16_t slid, uint8_t *mad);
 enum net_answer net_pma_receive(struct fabric_port *end, uint8_t *mad);
 
 /* Attributes: a MAD status. `data` is of SMP_DATA_BYTES. */
@@ -292,6 +315,7 @@ uint16_t sma_mft_set(struct sma_request *r);
 
 void net_traps_init(struct fabric_port *end);
 void net_traps_stop(struct fabric_port *end);
+void net_trap_init(struct net_trap *trap, struct fabric_port *end, uint16_t number);
 /* Sent at once, or when an earlier one is answered. Without LIDs, nowhere. */
 void net_trap_raise(struct net_trap *trap);
 /* True: it answered a trap of firmware, now or once. */
@@ -301,7 +325,19 @@ bool net_trap_repress(struct fabric_port *end, uint64_t tid);
 
 void net_mkey_init(struct fabric_port *end);
 void net_mkey_stop(struct fabric_port *end);
-/* May who shows this key ask this of the port? If not, that is counted. */
-bool net_mkey_allows(struct fabric_port *end, const struct mad_header *h, uint64_t mkey);
+/* May who shows this key, from that LID, ask this of the port? If not, that is counted. */
+bool net_mkey_allows(struct fabric_port *end, uint16_t slid, const uint8_t *mad);
+
+/* -- violations.c ------------------------------------------------------------------ */
+
+/* Each is counted in PortInfo, and the SM is told. */
+void net_violate_mkey(struct fabric_port *end, uint16_t slid, const uint8_t *mad);
+/* Of what arrived on QP1. */
+void net_violate_pkey(struct fabric_port *end, const struct ib_packet *packet);
+void net_violate_qkey(struct fabric_port *end, const struct ib_packet *packet);
+/* At a switch's external port. */
+void net_violate_switch_pkey(struct fabric_port *p, const struct net_transit *t);
+/* Its details, for the notice that is about to be said. */
+const uint8_t *net_violation_details(const struct net_trap *trap);
 
 #endif

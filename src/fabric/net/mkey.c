@@ -27,27 +27,31 @@ void net_mkey_stop(struct fabric_port *end)
 	timer_disarm(&end->end->mkey.lease);
 }
 
-static void count_violation(struct fabric_port *end)
+static void begin_lease(struct fabric_port *end)
 {
 	struct timer *lease = &end->end->mkey.lease;
 
-	end->info.mkey_violations += end->info.mkey_violations < UINT16_MAX;
 	if (end->info.mkey_lease && !lease->armed)
 		timer_arm(lease, end->info.mkey_lease * (uint64_t)SECOND_NS);
 }
 
 /* How much others than those who know the key are told is a matter of the protect bits:
  * everything, or nothing; a Set of theirs is nothing at all. */
-bool net_mkey_allows(struct fabric_port *end, const struct mad_header *h, uint64_t mkey)
+bool net_mkey_allows(struct fabric_port *end, uint16_t slid, const uint8_t *mad)
 {
+	uint64_t mkey = wire_get64(mad + SMP_MKEY);
+	struct mad_header h;
+
 	if (!end->info.mkey)
 		return true;
 	if (mkey == end->info.mkey) {
 		timer_disarm(&end->end->mkey.lease);
 		return true;
 	}
-	if (h->method == MAD_METHOD_GET && end->info.mkey_protect < 2)
+	mad_header_get(mad, &h);
+	if (h.method == MAD_METHOD_GET && end->info.mkey_protect < 2)
 		return true;
-	count_violation(end);
+	begin_lease(end);
+	net_violate_mkey(end, slid, mad);
 	return false;
 }

@@ -29,6 +29,7 @@ static void count_drop(struct fabric *f, enum net_drop drop)
 		[NET_PORT_DOWN] = &f->counters.port_down,
 		[NET_BAD_HOPS] = &f->counters.bad_hops,
 		[NET_BAD_PKEY] = &f->counters.bad_pkey,
+		[NET_BAD_QKEY] = &f->counters.bad_qkey,
 		[NET_MALFORMED] = &f->counters.malformed,
 		[NET_NOBODY] = &f->counters.nobody,
 	};
@@ -79,6 +80,23 @@ static void hand_up(struct flight *fl, struct fabric_port *end)
 	end->end->ops->receive(end->end->arg, &fl->packet);
 }
 
+static bool keys_fit(struct fabric_port *end, const struct ib_packet *packet)
+{
+	struct fabric *f = end->node->fabric;
+
+	if (!net_pkey_passes(end, packet->pkey)) {
+		net_violate_pkey(end, packet);
+		count_drop(f, NET_BAD_PKEY);
+		return false;
+	}
+	if (packet->qkey != IB_GSI_QKEY) {
+		net_violate_qkey(end, packet);
+		count_drop(f, NET_BAD_QKEY);
+		return false;
+	}
+	return true;
+}
+
 /* Firmware first; what it leaves is for whoever is attached. */
 static void deliver(struct flight *fl)
 {
@@ -91,13 +109,10 @@ static void deliver(struct flight *fl)
 		count_drop(f, NET_PORT_DOWN);
 		return;
 	}
-	if (gsi && !net_pkey_passes(end, fl->packet.pkey)) {
-		end->info.pkey_violations += end->info.pkey_violations < UINT16_MAX;
-		count_drop(f, NET_BAD_PKEY);
+	if (gsi && !keys_fit(end, &fl->packet))
 		return;
-	}
 	said = gsi ? net_pma_receive(end, fl->mad)
-		   : net_sma_receive(end, fl->to->num, fl->mad);
+		   : net_sma_receive(end, fl->to->num, fl->packet.slid, fl->mad);
 	if (said == NET_FOR_CLIENT)
 		hand_up(fl, end);
 	else if (said == NET_ANSWERED)
@@ -191,6 +206,8 @@ static enum net_drop depart(struct fabric_port *from, const struct ib_packet *pa
 	if (!fl)
 		return NET_LOST;
 	fill(fl, from, packet, directed);
+	t->slid = fl->packet.slid;
+	t->packet = &fl->packet;
 	drop = route(t, from, fl, directed);
 	if (drop != NET_PASSED) {
 		list_prepend(&f->spare_flights, &fl->link);

@@ -154,7 +154,7 @@ static bool is_for_client(const struct mad_header *h)
 }
 
 enum net_answer net_sma_receive(struct fabric_port *end, unsigned int ingress,
-				uint8_t *mad)
+				uint16_t slid, uint8_t *mad)
 {
 	struct fabric *f = end->node->fabric;
 	struct sma_request r = { .end = end, .ingress = ingress, .data = mad + SMP_DATA };
@@ -166,7 +166,7 @@ enum net_answer net_sma_receive(struct fabric_port *end, unsigned int ingress,
 		return NET_SWALLOWED;
 	if (is_for_client(&h))
 		return NET_FOR_CLIENT;
-	if (!net_mkey_allows(end, &h, mkey))
+	if (!net_mkey_allows(end, slid, mad))
 		return NET_SWALLOWED;
 	r.modifier = h.attr_mod;
 	r.mkey_known = mkey == end->info.mkey;

@@ -113,6 +113,8 @@ static enum net_drop count_refusal(const struct net_transit *t, struct fabric_po
 		count_small(&p->counters.rcv_constraint, t->packets);
 	else if (leaving)
 		count_small(&p->counters.xmit_discards, t->packets);
+	if (drop == NET_BAD_PKEY && t->packets)
+		net_violate_switch_pkey(p, t);
 	return drop;
 }
 
@@ -425,6 +427,7 @@ void fabric_port_carry(struct fabric_port *port, const struct fabric_load *load)
 		.pkey = load->pkey,
 		.packets = load->packets,
 		.bytes = load->bytes,
+		.slid = port->info.lid,
 	};
 
 	if (t.is_multicast)

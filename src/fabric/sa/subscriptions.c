@@ -9,8 +9,6 @@
 #include "fabric/sa/server_priv.h"
 
 #define ANY_TRAP             0xffffu
-#define TRAP_BAD_MKEY        256u
-#define TRAP_SWITCH_PKEY     259u
 #define SUBSCRIBER_BYTES     24u /* of a record, in front of the InformInfo */
 #define COMPONENT_SUBSCRIBER (1ull << 0)
 #define COMPONENT_ENUM       (1ull << 1)
@@ -113,7 +111,7 @@ static bool is_acceptable(const struct sa_request *req, const struct sa_inform_i
 		return false;
 	/* Security traps may be named by the trusted alone, though "all" has them too. */
 	return req->trusted || !info->is_generic || info->trap < TRAP_BAD_MKEY ||
-	       info->trap > TRAP_SWITCH_PKEY;
+	       info->trap > TRAP_SWITCH_BAD_PKEY;
 }
 
 int sa_inform_set(struct sa_request *req)

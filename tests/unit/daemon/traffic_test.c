@@ -44,7 +44,7 @@ static int begin(void **state)
 	world_begin_with(&world, t, (struct fabric_config){ .carry = carry });
 	seat_take(&h1, &world, "h1");
 	world_configure(&world, &h1, 0);
-	assert_int_equal(traffic_create(&traffic), 0);
+	assert_int_equal(traffic_create(&world.timers, &traffic), 0);
 	process_begins();
 	return 0;
 }
@@ -184,6 +184,35 @@ static void nonsense_is_survived(void **state)
 	assert_int_equal(packets(), before_packets);
 }
 
+static uint64_t violations(struct smp_port_info *ret)
+{
+	*ret = port_info(&h1, &world.routes[1], 1);
+	return (uint64_t)ret->pkey_violations << 16 | ret->qkey_violations;
+}
+
+/* And the SM, at h1, is told. */
+static void refused_keys_are_counted_within_a_second(void **state)
+{
+	struct smp_port_info info;
+
+	counters->pkey_violations = 3;
+	counters->qkey_violations = 4;
+	assert_int_equal(violations(&info), 0);
+	seat_forget(&h1);
+	world_pass(&world, 1000 * TIMER_MS);
+	assert_int_equal(h1.count, 2);
+	assert_int_equal(violations(&info), 3 << 16 | 4);
+	world_pass(&world, 1000 * TIMER_MS);
+	assert_int_equal(violations(&info), 3 << 16 | 4);
+	counters->pkey_violations += 70000;
+	counters->qkey_violations++;
+	traffic_process_ended(traffic, SLOT);
+	assert_int_equal(violations(&info), 65535u << 16 | 5);
+	assert_int_equal(traffic_process_began(traffic, SLOT, counters,
+					       fabric_hca_port(world.fabric, 1)),
+			 0);
+}
+
 static void a_process_without_a_port_is_not_counted(void **state)
 {
 	assert_int_equal(traffic_process_began(traffic, SLOT + 1, counters, NULL), 0);
@@ -202,6 +231,7 @@ int main(void)
 		case_of(other_lids_wait),
 		case_of(each_goes_with_its_pkey),
 		case_of(nonsense_is_survived),
+		case_of(refused_keys_are_counted_within_a_second),
 		case_of(a_process_without_a_port_is_not_counted),
 	};
 

@@ -536,6 +536,7 @@ static void two_limited_members_do_not_hear_each_other(void **state)
 	struct engine_qp_attr attr = {
 		.state = IBV_QPS_RTS, .port_num = 1, .pkey_index = 2, .qkey = WORLD_QKEY
 	};
+	struct shm_counters *c = here->counters;
 
 	receive_on(there, 1, 2); /* limited */
 	attach(&receiver, 1, 0);
@@ -550,6 +551,14 @@ static void two_limited_members_do_not_hear_each_other(void **state)
 	assert_int_equal(last.pkey_index, 2);
 	assert_int_equal(world_dropped(&receiver, DROP_PKEY), 2);
 	assert_true(world_filled(world_buffer(&receiver, 0) + 40, 3, 32));
+	assert_int_equal(there->counters->pkey_violations, 2);
+	assert_int_equal(there->counters->qkey_violations, 0);
+	/* What was sent is counted by LID and P_Key. */
+	assert_true(c->flow_lids[MLID / 64] >> MLID % 64 & 1);
+	assert_int_equal(c->flow_pkeys[MLID] & 6, 6);
+	assert_int_equal(c->flows[1][MLID].sent, 1);
+	assert_int_equal(c->flows[2][MLID].sent, 1);
+	assert_int_equal(c->flows[2][MLID].sent_bytes, 32);
 	engine_ah_destroy(ah.engine);
 	world_qp_destroy(&receiver);
 }

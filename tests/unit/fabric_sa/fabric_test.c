@@ -95,6 +95,23 @@ static void a_port_without_link_is_no_member(void **state)
 	world_destroy(w);
 }
 
+/* The port tells the SM, who represses that, and the SA whoever asked to hear of it. */
+static void keys_that_do_not_fit_are_reported(void **state)
+{
+	struct world *w = two_level(3, 3);
+
+	(void)state;
+	host_subscribe(&w->hosts[1]);
+	until(w, w->hosts[1].status == 0, SECOND);
+	run(w, SECOND);
+	w->hosts[1].reports = 0;
+	fabric_port_violated(w->hosts[5].port, 7, 9);
+	until(w, w->hosts[1].reports == 2, SECOND);
+	run(w, 30 * SECOND);
+	assert_int_equal(w->hosts[1].reports, 2);
+	world_destroy(w);
+}
+
 static void who_is_given_the_groups_keeps_them_alive(void **state)
 {
 	struct world *w = two_level(3, 4);
@@ -268,6 +285,7 @@ int main(void)
 		cmocka_unit_test(who_is_answered_is_reached),
 		cmocka_unit_test(what_is_lost_is_asked_for_again),
 		cmocka_unit_test(a_port_without_link_is_no_member),
+		cmocka_unit_test(keys_that_do_not_fit_are_reported),
 		cmocka_unit_test(who_is_given_the_groups_keeps_them_alive),
 		cmocka_unit_test(all_stages_are_needed_to_be_heard),
 		cmocka_unit_test(restarts_are_survived),
