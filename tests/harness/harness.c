@@ -75,6 +75,21 @@ static void read_line(const char *path, char *line, int size)
 	fclose(f);
 }
 
+/* One that is joined is in /proc for a moment longer, as long as it gets no CPU, but is
+ * told from others: PF_EXITING among its flags (proc_pid_stat(5), field 9). */
+static bool is_ending(const char *tid)
+{
+	char path[64], line[512];
+	unsigned int flags = 0;
+	const char *rest;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%.16s/stat", tid);
+	read_line(path, line, sizeof(line));
+	rest = strrchr(line, ')');
+	return !rest ||
+	       (sscanf(rest, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && flags & 0x4);
+}
+
 static void view_threads(struct guard_view *view)
 {
 	DIR *dir = opendir("/proc/self/task");
@@ -84,7 +99,7 @@ static void view_threads(struct guard_view *view)
 	if (!dir)
 		return;
 	while ((e = readdir(dir))) {
-		if (e->d_name[0] == '.')
+		if (e->d_name[0] == '.' || is_ending(e->d_name))
 			continue;
 		snprintf(path, sizeof(path), "/proc/self/task/%.16s/comm", e->d_name);
 		read_line(path, line, sizeof(line));
@@ -150,7 +165,6 @@ int harness_guard_begin(void **state)
 	/* A sanitizer starts its own thread with the first of ours: let it. */
 	if (!pthread_create(&thread, NULL, nothing, NULL))
 		pthread_join(thread, NULL);
-	usleep(1000);
 	view_take(&guard_before);
 	return 0;
 }
@@ -159,7 +173,7 @@ int harness_guard_end(void **state)
 {
 	uint64_t end = harness_deadline(200);
 
-	/* A joined thread is in /proc for a moment longer. */
+	/* What nobody waits for may take a moment to end. */
 	do {
 		view_take(&guard_now);
 		if (!view_news(&guard_before, &guard_now, false))
