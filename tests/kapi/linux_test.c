@@ -80,10 +80,10 @@ static void delayed_works_wait_and_can_be_cancelled(void **state)
 
 	counted_init(&c, wq);
 	assert_true(queue_delayed_work(wq, &c.delayed, msecs_to_jiffies(20)));
-	assert_false(queue_delayed_work(wq, &c.delayed, 0));
 	wait_for_completion(&c.done);
 	assert_true(time_after_eq(jiffies, began + 20));
 	assert_true(queue_delayed_work(wq, &c.delayed, 1000 * HZ));
+	assert_false(queue_delayed_work(wq, &c.delayed, 0));
 	assert_true(cancel_delayed_work_sync(&c.delayed));
 	assert_false(cancel_delayed_work_sync(&c.delayed));
 	assert_true(queue_delayed_work(wq, &c.delayed, 1000 * HZ));
