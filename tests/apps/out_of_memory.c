@@ -396,7 +396,7 @@ static long live(void)
 
 static bool settled(long want)
 {
-	uint64_t end = client_now_ms() + 2000;
+	uint64_t end = client_now_ms() + CLIENT_LONG_MS;
 
 	/* What another thread holds for a moment. */
 	while (live() != want && client_now_ms() < end)

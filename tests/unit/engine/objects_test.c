@@ -179,7 +179,7 @@ static void a_completion_polled_by_the_engines_own_turn_tells_too(void **state)
 	assert_int_equal(alice->cq_events, 0);
 	world_send(&qp, &ah, 8);
 	assert_int_equal(world_poll(&qp, 1, &wc), 1);
-	harness_until(alice->cq_events == 1, 1000, harness_pause());
+	harness_until(alice->cq_events == 1, 5000, harness_pause());
 }
 
 static void memory_regions_are_held_to_domain_range_and_rights(void **state)

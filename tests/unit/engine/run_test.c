@@ -51,7 +51,7 @@ static int set_up(void **state)
 	world_attach(&receiver, 1);
 	world_post_recv(&receiver, 16);
 	world_send(&sender, &ah, 8);
-	harness_until(poll_one() == 1, 1000, harness_pause());
+	harness_until(poll_one() == 1, 5000, harness_pause());
 	for (int i = 0; i < 3; i++)
 		go_on();
 	return 0;
