@@ -90,6 +90,9 @@ static void what_nobody_answers_comes_back(void)
 	CHECK(umad_send(port.id, agent, &b, LONG_BYTES, 50, 0) == -EIO &&
 	      errno == EINVAL);
 	CHECK(umad_send(port.id, agent, &b, MAD_BYTES, 50, 2) == 0);
+	/* No transaction twice at once; this one is under way to the end. */
+	client_mad_header(&b, UMAD_CLASS_PERF_MGMT, 1, UMAD_METHOD_GET, 0x12, TID(78));
+	CHECK(umad_send(port.id, agent, &b, MAD_BYTES, WAIT_MS, 0) == 0);
 	CHECK(umad_send(port.id, agent, &b, MAD_BYTES, 50, 0) == -EIO && errno == EINVAL);
 	CHECK(poll(&p, 1, WAIT_MS) == 1);
 	CHECK(umad_poll(port.id, 0) == 0);
