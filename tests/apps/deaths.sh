@@ -27,7 +27,8 @@ start survivor mckey -m $group -b 127.0.0.1 -C 8000
 start victim $member -m $group -r 16000 -S 100
 survivor=$(pid survivor) victim=$(pid victim)
 wait_for 10 'both are members' members_are $group 2
-start sender $member -m $group -s 1000000 -S 100 -i 1000
+# At this pace the survivor has 8000 after forty seconds.
+start sender $member -m $group -s 1000000 -S 100 -i 5000
 sender=$(pid sender)
 wait_for 20 'the victim has heard something' at_least "$victim" 100
 

@@ -7,8 +7,8 @@
  *	member -m GROUP [-b ADDRESS] [-q QPS] [-s COUNT] [-r COUNT] [options]
  *	  with both, it sends first and then hears itself
  *	  -S SIZE   payload bytes; without it, from 1 to the MTU in equal steps
- *	  -i US     sender: pause between datagrams
- *	  -d MS     receiver: sleep before looking at the queue for the first time
+ *	  -i US     sender: pause between datagrams; a tenth of it after SIGUSR1
+ *	  -d        receiver: sleep until SIGUSR1 before looking at the queue for the first time
  *	  -w        receiver: wait on a completion channel instead of polling
  *	  -l        no copies of one's own (IBV_QP_CREATE_BLOCK_SELF_MCAST_LB)
  *	  -f        fork a child that keeps everything open, and print its process id
@@ -22,6 +22,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,8 +37,8 @@
 
 struct options {
 	struct sockaddr_in group, bind;
-	unsigned int qps, receive, send, size, interval_us, delay_ms;
-	bool wait, fork, keep, no_loopback;
+	unsigned int qps, receive, send, size, interval_us;
+	bool doze, wait, fork, keep, no_loopback;
 	unsigned int lid;
 	union ibv_gid gid; /* with lid: the sender's */
 };
@@ -56,6 +57,7 @@ struct member {
 };
 
 static struct options options = { .qps = 1 };
+static volatile sig_atomic_t hurry;
 static struct member members[QPS_MAX];
 static unsigned int mtu;
 static bool infiniband;
@@ -86,6 +88,35 @@ static unsigned int length_of(unsigned int i, unsigned int count)
 static uint8_t byte_of(unsigned int i, unsigned int at)
 {
 	return (uint8_t)((i >> 8 * (at & 3)) ^ at * 7);
+}
+
+static void on_signal(int number)
+{
+	hurry = number;
+}
+
+/* Blocked, for who dozes waits for it. */
+static void await_signal(void)
+{
+	sigset_t set;
+	int number;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigwait(&set, &number);
+}
+
+static void take_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	if (options.doze)
+		sigprocmask(SIG_BLOCK, &set, NULL);
+	else
+		sigaction(SIGUSR1, &action, NULL);
 }
 
 static void expect_event(struct rdma_event_channel *events, enum rdma_cm_event_type type,
@@ -281,8 +312,8 @@ static void receive(void)
 	struct ibv_wc wc[16];
 	int n;
 
-	if (options.delay_ms)
-		usleep(options.delay_ms * 1000);
+	if (options.doze)
+		await_signal();
 	for (unsigned int q = 0; q < options.qps; q++) {
 		struct member *m = &members[q];
 
@@ -333,7 +364,7 @@ static void send_all(struct member *m)
 		if (i < options.send && i - m->sent < DEPTH_SEND) {
 			post_send(m, i++);
 			if (options.interval_us)
-				usleep(options.interval_us);
+				usleep(options.interval_us / (hurry ? 10 : 1));
 		}
 		while ((n = ibv_poll_cq(m->send_cq, 1, &wc)) > 0) {
 			check(wc.status == IBV_WC_SUCCESS, ibv_wc_status_str(wc.status));
@@ -389,7 +420,7 @@ static void parse(int argc, char **argv)
 	int c;
 
 	parse_address("127.0.0.1", &options.bind);
-	while ((c = getopt(argc, argv, "m:b:q:r:s:S:i:d:L:G:lwfk")) != -1) {
+	while ((c = getopt(argc, argv, "m:b:q:r:s:S:i:L:G:dlwfk")) != -1) {
 		unsigned int number = optarg ? (unsigned int)strtoul(optarg, NULL, 0) : 0;
 
 		switch (c) {
@@ -414,14 +445,14 @@ static void parse(int argc, char **argv)
 		case 'i':
 			options.interval_us = number;
 			break;
-		case 'd':
-			options.delay_ms = number;
-			break;
 		case 'L':
 			options.lid = number;
 			break;
 		case 'G':
 			inet_pton(AF_INET6, optarg, options.gid.raw);
+			break;
+		case 'd':
+			options.doze = true;
 			break;
 		case 'l':
 			options.no_loopback = true;
@@ -449,6 +480,7 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	parse(argc, argv);
+	take_signals();
 	events = rdma_create_event_channel();
 	if (!events)
 		die("rdma_create_event_channel");

@@ -83,7 +83,7 @@ done
 listen h3 h3 239.7.0.2 10
 joined h3
 site_run='--node h1' start speaker "$bin/member" -m 239.7.0.1 -b 198.18.0.1 \
-	-s $messages -S 64 -i 1000
+	-s $messages -S 64 -i 10000
 wait_for 20 'the speaker has joined' said speaker '^joined'
 before=$(groups)
 for round in 1 2; do
@@ -98,6 +98,7 @@ for round in 1 2; do
 	[ "$(groups)" = "$before" ] || fail "the groups were $before and are $(groups)"
 done
 alive speaker || fail 'the datagrams were too few to be on their way all the time'
+kill -USR1 "$(pid speaker)" # at ten times the pace
 ended speaker 60
 # Nothing was lost, and nobody had to join again.
 for node in h2 h5 h8; do
