@@ -19,14 +19,16 @@ for round in $(seq "$(count 3 30)"); do
 	say "round $round"
 	start sender mckey -m $group -b 127.0.0.1 -s -C 1000 -S 4096
 	wait_for 10 'the sender is a member' members_are $group 1
+	# Its pause ends while it is stopped, if need be: it begins when all are there.
+	kill -STOP "$(pid sender)"
 	# Two seconds later they are sure to sleep until after the sender has begun.
 	sleep 1
 	for r in 1 2 3; do
 		start r$r mckey -m $group -b 127.0.0.1 -C 1000 -S 4096
 		pids[r]=$(pid r$r)
 	done
-	# On a busy machine they may be through before they were seen.
-	wait_for 10 'all are members' eval "members_are $group 4 || gone sender"
+	wait_for 10 'all are members' members_are $group 4
+	kill -CONT "$(pid sender)"
 	ended sender 20
 	for r in 1 2 3; do
 		sleeps "${pids[r]}" || say "receiver $r polls already; this round shows less"
