@@ -40,8 +40,8 @@ struct ib_mad *ib_device_mad(const struct ib_device *device);
 
 /* Where to and where from. Host order. */
 struct ib_mad_addr {
-	u16 lid; /* remote */
-	u8 sl, path_bits;
+	u16 lid;          /* remote */
+	u8 sl, path_bits; /* these say which of our LIDs */
 	u16 pkey_index;
 	u32 qpn, qkey; /* remote */
 	bool has_grh;

@@ -41,6 +41,15 @@ static int fill_pkey(const struct mad_port *port, const struct ib_mad_addr *to,
 	return ib_query_pkey(port->device->ib, port->num, to->pkey_index, &packet->pkey);
 }
 
+/* With LMC a port has several LIDs, and the answer comes to the one that asked. */
+static u16 source_lid(const struct mad_port *port, const struct ib_mad_addr *to)
+{
+	struct ib_port_attr attr = { 0 };
+
+	ib_query_port(port->device->ib, port->num, &attr);
+	return (u16)(attr.lid | (to->path_bits & ((1u << attr.lmc) - 1)));
+}
+
 int mad_post_from(const struct mad_port *port, u32 qpn, const struct ib_mad_addr *to,
 		  const u8 mad[MAD_BYTES])
 {
@@ -59,6 +68,7 @@ int mad_post_from(const struct mad_port *port, u32 qpn, const struct ib_mad_addr
 	if (!port)
 		return -ENODEV;
 	ib = port->device->ib;
+	packet.slid = source_lid(port, to);
 	r = fill_pkey(port, to, &packet);
 	if (r == 0 && to->has_grh)
 		r = fill_grh(port, to, &packet);

@@ -466,10 +466,10 @@ struct ib_device_ops {
 	int (*detach_mcast)(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 
 	/* A management datagram (QP0 or QP1) leaves the port; the packet lives as long as
-	 * the call, slid and vl are the device's to fill in. What it causes comes later,
-	 * never from inside. Beyond the kernel's, where the MAD layer posts to queue
-	 * pairs. -ENETDOWN: the port sends none in its state; -EIO: a send error. Null:
-	 * the device has no management queue pairs. */
+	 * the call, vl is the device's to fill in, and slid if it is none of the port's.
+	 * What it causes comes later, never from inside. Beyond the kernel's, where the MAD
+	 * layer posts to queue pairs. -ENETDOWN: the port sends none in its state; -EIO: a
+	 * send error. Null: the device has no management queue pairs. */
 	int (*post_mad)(struct ib_device *device, u32 port_num,
 			const struct ib_packet *packet);
 

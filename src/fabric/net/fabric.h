@@ -91,8 +91,8 @@ struct fabric_port_info {
 void fabric_port_info(const struct fabric_port *port, struct fabric_port_info *ret);
 
 /* Send from QP0 or QP1 of the port. The packet and its payload are copied. QP0 goes while
- * the link is up, QP1 only in state ACTIVE; from what port, and on what VL, is filled in:
- * slid, vl. A directed route starts and ends here as spec/sa-sm 3.2 says. What cannot be
+ * the link is up, QP1 only in state ACTIVE; on what VL is filled in, and slid if it is none
+ * of the port's. A directed route starts and ends here as spec/sa-sm 3.2 says. What cannot be
  * delivered vanishes and is counted. -ENETDOWN: the port sends nothing in its state; on
  * QP0, what is for the port itself needs power, and no link. */
 int fabric_port_send(struct fabric_port *port, const struct ib_packet *packet);
@@ -169,6 +169,7 @@ struct fabric_node_view {
 	uint64_t node_guid;
 	unsigned int ports;
 	uint16_t lid; /* of port 0 or port 1 */
+	uint8_t lmc;
 };
 unsigned int fabric_node_count(const struct fabric *f);
 void fabric_node_view(const struct fabric *f, unsigned int n,

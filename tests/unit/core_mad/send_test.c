@@ -90,6 +90,24 @@ static void a_request_carries_the_tag_and_meets_its_answer(void **state)
 	ib_unregister_mad_agent(other);
 }
 
+static void path_bits_choose_among_our_lids(void **state)
+{
+	struct ib_mad_agent *agent = add_agent(1, 1, NULL, 0);
+	u8 mad[MAD_BYTES];
+	struct ib_mad_send send = { .to = peer, .message = mad, .length = MAD_BYTES };
+
+	world.hca.port.lid = 0x14;
+	world.hca.port.lmc = 2;
+	for (u8 bits = 0; bits < 8; bits++) {
+		send.to.path_bits = bits;
+		build_mad(mad, MAD_CLASS_SUBN_ADM, 2, MAD_METHOD_GET_RESP, bits);
+		assert_int_equal(ib_post_send_mad(agent, &send, NULL), 0);
+		assert_int_equal(fake_hca_take(&world.hca)->packet.slid, 0x14 + bits % 4);
+		run_ms(0);
+	}
+	ib_unregister_mad_agent(agent);
+}
+
 static void a_response_keeps_its_transaction_and_is_over_when_sent(void **state)
 {
 	static const u8 methods[] = { MAD_METHOD_GET_RESP, MAD_METHOD_REPORT_RESP,
@@ -531,6 +549,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_request_carries_the_tag_and_meets_its_answer),
+		TEST(path_bits_choose_among_our_lids),
 		TEST(a_response_keeps_its_transaction_and_is_over_when_sent),
 		TEST(a_request_comes_back_after_all_its_tries),
 		TEST(an_answer_to_a_later_try_is_an_answer),
