@@ -58,11 +58,14 @@ struct admin_shape {
 	unsigned int count, hosts; /* nodes; switches, and hosts on each; ports */
 	const char *file;
 	const char *partitions; /* a file; null: one partition, with everybody */
+	uint8_t lmc;            /* of the subnet manager */
 	bool no_sm;
 };
 
-#define ADMIN_STAR_MAX  254u /* ports of a switch */
-#define ADMIN_NODES_MAX 896u /* as many ports a site has room for */
+#define ADMIN_STAR_MAX    254u /* ports of a switch */
+#define ADMIN_LMC_MAX     7u
+#define ADMIN_LMC_DEFAULT UINT8_MAX
+#define ADMIN_NODES_MAX   896u /* as many ports a site has room for */
 
 /* The option's value; 0, or -EINVAL with a sentence. One of them may be given. */
 int admin_shape_nodes(struct admin_shape *s, const char *value, char *error);
@@ -71,12 +74,13 @@ int admin_shape_fat_tree(struct admin_shape *s, const char *value, char *error);
 int admin_shape_file(struct admin_shape *s, const char *value, char *error);
 int admin_shape_none(struct admin_shape *s, char *error);
 int admin_shape_partitions(struct admin_shape *s, const char *value, char *error);
+int admin_shape_lmc(struct admin_shape *s, const char *value, char *error);
 
 /* The shape as options, for people and for verbcastd's command line: pointers into
  * `room`, a null behind. Returns their number. */
-#define ADMIN_SHAPE_WORDS 6
+#define ADMIN_SHAPE_WORDS 8
 struct admin_shape_text {
-	char value[32];
+	char value[32], lmc[4];
 	const char *words[ADMIN_SHAPE_WORDS];
 };
 int admin_shape_words(const struct admin_shape *s, struct admin_shape_text *ret);
@@ -132,6 +136,7 @@ struct admin_request {
 	unsigned int port;        /* LINK; GROUP_* */
 	bool on;                  /* SM start, LINK up, NODE on */
 	uint8_t priority;         /* SM */
+	uint8_t lmc;              /* likewise; ADMIN_LMC_DEFAULT: the fabric's */
 	uint32_t rate;            /* millionths; LOSS; SA_*: 0 is all */
 	/* SA_* */
 	uint64_t count;     /* 0: until cleared */

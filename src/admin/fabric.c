@@ -28,6 +28,11 @@ static int set_partitions(const char *value, char *error)
 	return admin_shape_partitions(&admin_parsed.shape, value, error);
 }
 
+static int set_lmc(const char *value, char *error)
+{
+	return admin_shape_lmc(&admin_parsed.shape, value, error);
+}
+
 const struct option_spec admin_no_options[] = { { .name = NULL } };
 
 const struct option_spec admin_json_options[] = {
@@ -46,6 +51,8 @@ const struct option_spec admin_up_options[] = {
 	  set_file },
 	{ "partitions", OPTION_CALL, "FILE", "with these, as OpenSM's partitions.conf",
 	  NULL, set_partitions },
+	{ "lmc", OPTION_CALL, "N", "2^N LIDs for each adapter's port, N from 0 to 7",
+	  NULL, set_lmc },
 	{ "no-sm", OPTION_FLAG, NULL, "without subnet manager: bring one of your own",
 	  &admin_parsed.shape.no_sm, NULL },
 	{ .name = NULL },
@@ -61,10 +68,22 @@ static int set_priority(const char *value, char *error)
 	return 0;
 }
 
+static int set_sm_lmc(const char *value, char *error)
+{
+	uint64_t lmc;
+
+	if (admin_option("lmc", value, ADMIN_LMC_MAX, &lmc, error) < 0)
+		return -EINVAL;
+	admin_parsed.lmc = (uint8_t)lmc;
+	return 0;
+}
+
 const struct option_spec admin_sm_options[] = {
 	{ "priority", OPTION_CALL, "N",
 	  "of this one among several, 0 to 15: the greatest is master (default: 0)", NULL,
 	  set_priority },
+	{ "lmc", OPTION_CALL, "N",
+	  "2^N LIDs for each adapter's port (default: the fabric's)", NULL, set_sm_lmc },
 	{ .name = NULL },
 };
 
@@ -91,6 +110,8 @@ int admin_operands_sm(struct admin_request *r, int count, char **words, char *er
 		r->node = words[1];
 	if (r->priority && !r->on)
 		return admin_wrong(error, "--priority is for start");
+	if (r->lmc != ADMIN_LMC_DEFAULT && !r->on)
+		return admin_wrong(error, "--lmc is for start");
 	return admin_operands_none(r, count < 2 ? 0 : count - 2, words + 2, error);
 }
 

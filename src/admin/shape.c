@@ -92,6 +92,16 @@ int admin_shape_partitions(struct admin_shape *s, const char *value, char *error
 	return 0;
 }
 
+int admin_shape_lmc(struct admin_shape *s, const char *value, char *error)
+{
+	uint64_t lmc;
+
+	if (admin_option("lmc", value, ADMIN_LMC_MAX, &lmc, error) < 0)
+		return -EINVAL;
+	s->lmc = (uint8_t)lmc;
+	return 0;
+}
+
 int admin_shape_words(const struct admin_shape *s, struct admin_shape_text *ret)
 {
 	static const char *const names[] = {
@@ -112,6 +122,11 @@ int admin_shape_words(const struct admin_shape *s, struct admin_shape_text *ret)
 	if (s->partitions) {
 		ret->words[n++] = "--partitions";
 		ret->words[n++] = s->partitions;
+	}
+	if (s->lmc) {
+		snprintf(ret->lmc, sizeof(ret->lmc), "%u", s->lmc);
+		ret->words[n++] = "--lmc";
+		ret->words[n++] = ret->lmc;
 	}
 	if (s->no_sm)
 		ret->words[n++] = "--no-sm";
@@ -141,7 +156,8 @@ static bool is_single(const struct admin_shape *s)
 
 bool admin_shape_equal(const struct admin_shape *a, const struct admin_shape *b)
 {
-	if (a->no_sm != b->no_sm || !a->partitions != !b->partitions ||
+	if (a->no_sm != b->no_sm || a->lmc != b->lmc ||
+	    !a->partitions != !b->partitions ||
 	    (a->partitions && strcmp(a->partitions, b->partitions) != 0))
 		return false;
 	if (is_single(a) || is_single(b))

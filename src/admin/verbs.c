@@ -12,13 +12,13 @@ const struct admin_verb admin_verbs[] = {
 	  admin_operands_none },
 	{ "fabric", "up",
 	  "[--nodes N | --ring S[:H] | --fat-tree K | --topology FILE] "
-	  "[--partitions FILE] [--no-sm]",
+	  "[--partitions FILE] [--lmc N] [--no-sm]",
 	  "Start a site with this fabric, and keep it until verbcast stop",
 	  admin_up_options, ADMIN_FABRIC_UP, admin_operands_none },
 	{ "fabric", "show", "[--json]",
 	  "Show nodes, ports, links, and the subnet manager", admin_json_options,
 	  ADMIN_FABRIC_SHOW, admin_operands_none },
-	{ "fabric", "sm", "[--priority N] stop|start [NODE]",
+	{ "fabric", "sm", "[--priority N] [--lmc N] stop|start [NODE]",
 	  "Kill a subnet manager, or start one", admin_sm_options, ADMIN_FABRIC_SM,
 	  admin_operands_sm },
 	{ "fabric", "link", "down|up NODE PORT", "Pull a cable out, or put it in again",
@@ -118,7 +118,8 @@ int admin_parse(int argc, char **argv, struct admin_request *ret,
 	if (!v)
 		return admin_wrong(error, "what about it?");
 	skip = v->verb ? 1 : 0;
-	admin_parsed = (struct admin_request){ .command = v->command };
+	admin_parsed =
+		(struct admin_request){ .command = v->command, .lmc = ADMIN_LMC_DEFAULT };
 	r = parse_words(v, argc - skip, argv + skip, error);
 	if (!r)
 		*ret = admin_parsed;

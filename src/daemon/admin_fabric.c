@@ -126,7 +126,7 @@ void admin_fabric_show(struct site *s, struct uapi_admin_call *call,
 void admin_fabric_sm(struct site *s, struct uapi_admin_call *call,
 		     const struct admin_request *r)
 {
-	int error = r->on ? site_fabric_start_sm(s->fabric, r->node, r->priority)
+	int error = r->on ? site_fabric_start_sm(s->fabric, r->node, r->priority, r->lmc)
 			  : site_fabric_stop_sm(s->fabric, r->node);
 
 	switch (error) {
@@ -145,6 +145,10 @@ void admin_fabric_sm(struct site *s, struct uapi_admin_call *call,
 			     r->on ? "the fabric has no node '%.80s'"
 				   : "there is no subnet manager behind '%.80s'",
 			     r->node);
+		break;
+	case -ERANGE:
+		admin_refuse(call, "the fabric has more ports than there are LIDs for "
+				   "with this LMC");
 		break;
 	case -ENOSPC:
 		admin_refuse(call, "there are %u subnet managers already", MANAGERS_MAX);

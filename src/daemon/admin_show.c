@@ -52,10 +52,12 @@ static void print_node(struct fabric *net, unsigned int n, FILE *out)
 	struct fabric_node_view node;
 
 	fabric_node_view(net, n, &node);
-	fprintf(out, "\n%s %s guid 0x%016llx lid %u%s\n",
+	fprintf(out, "\n%s %s guid 0x%016llx lid %u",
 		node.is_switch ? "switch" : "adapter", node.name,
-		(unsigned long long)node.node_guid, node.lid,
-		node.powered ? "" : ", switched off");
+		(unsigned long long)node.node_guid, node.lid);
+	if (node.lmc)
+		fprintf(out, " lmc %u", node.lmc);
+	fprintf(out, "%s\n", node.powered ? "" : ", switched off");
 	for (unsigned int port = 1; port <= node.ports; port++)
 		print_port(net, n, port, out);
 }
@@ -165,6 +167,7 @@ static void add_node(cJSON *nodes, const struct site *s, struct fabric *net,
 	cJSON_AddStringToObject(o, "type", node.is_switch ? "switch" : "adapter");
 	cJSON_AddStringToObject(o, "guid", guid);
 	cJSON_AddNumberToObject(o, "lid", node.lid);
+	cJSON_AddNumberToObject(o, "lmc", node.lmc);
 	cJSON_AddBoolToObject(o, "powered", node.powered);
 	ports = cJSON_AddArrayToObject(o, "ports");
 	for (unsigned int port = 1; port <= node.ports; port++)
@@ -193,6 +196,7 @@ static cJSON *manager(const struct manager_view *m)
 	json_add_count(o, "smp_timeouts", c.smp_timeouts);
 	json_add_count(o, "traps", c.traps);
 	json_add_count(o, "members_cut_off", c.members_cut_off);
+	json_add_count(o, "ports_without_lid", c.lidless);
 	return o;
 }
 

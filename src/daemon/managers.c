@@ -12,7 +12,7 @@ struct manager {
 	struct fabric_port *port; /* null: a free place */
 	char node[64];
 	bool is_adapter;
-	uint8_t priority;
+	uint8_t priority, lmc;
 	struct sm *sm;
 	struct sa_server *sa;
 };
@@ -112,6 +112,7 @@ static int run(struct manager *m)
 		.port = &sm_ops,
 		.port_arg = m,
 		.priority = m->priority,
+		.lmc = m->lmc,
 		.partitions = c->partitions,
 		.partition_count = c->partition_count,
 		.client = &sa_server_sm_ops,
@@ -182,7 +183,7 @@ static bool is_switch(const struct fabric_port *port)
 	return info.port_num == 0;
 }
 
-int managers_start(struct managers *all, const char *node, uint8_t priority)
+int managers_start(struct managers *all, const char *node, uint8_t priority, uint8_t lmc)
 {
 	struct fabric_port *port = fabric_find_port(all->config.net, node, 0);
 	struct manager *m = port ? find(all, port) : NULL;
@@ -199,6 +200,7 @@ int managers_start(struct managers *all, const char *node, uint8_t priority)
 	m->all = all;
 	m->is_adapter = !is_switch(port);
 	m->priority = priority;
+	m->lmc = lmc;
 	m->port = port;
 	snprintf(m->node, sizeof(m->node), "%s", node);
 	r = run(m);

@@ -35,7 +35,7 @@ void managers_destroy(struct managers *m);
 
 /* -EALREADY; -ENOENT: no such node; -ENOSPC: MANAGERS_MAX run, the first
  * of all being one of them though it be stopped. */
-int managers_start(struct managers *m, const char *node, uint8_t priority);
+int managers_start(struct managers *m, const char *node, uint8_t priority, uint8_t lmc);
 /* As by kill -9. -EALREADY; -ENOENT: none is known there. */
 int managers_stop(struct managers *m, const char *node);
 

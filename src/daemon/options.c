@@ -163,6 +163,11 @@ static int set_partitions(const char *value, char error[OPTIONS_ERROR_MAX])
 	return admin_shape_partitions(&parsed.shape, value, error);
 }
 
+static int set_lmc(const char *value, char error[OPTIONS_ERROR_MAX])
+{
+	return admin_shape_lmc(&parsed.shape, value, error);
+}
+
 static const struct option_spec specs[] = {
 	{ "site", OPTION_STRING, "NAME", "serve this site (default: default)",
 	  &parsed.site, NULL },
@@ -190,6 +195,8 @@ static const struct option_spec specs[] = {
 	{ "partitions", OPTION_CALL, "FILE",
 	  "with these partitions, as OpenSM's partitions.conf has them", NULL,
 	  set_partitions },
+	{ "lmc", OPTION_CALL, "N",
+	  "the subnet manager gives each adapter's port 2^N LIDs", NULL, set_lmc },
 	{ "no-sm", OPTION_FLAG, NULL, "without a subnet manager", &parsed.shape.no_sm,
 	  NULL },
 	{ "no-fabric", OPTION_FLAG, NULL, "no fabric at all, and no vib0", &no_fabric,

@@ -17,6 +17,7 @@ struct site_fabric {
 	struct sm_partitions *partitions; /* null: none were given */
 	struct managers *managers;        /* null: no SM of ours */
 	char sm_node[64];                 /* of the first */
+	uint8_t lmc_max;                  /* there are LIDs enough up to it */
 };
 
 /* -- topology ------------------------------------------------------------------------ */
@@ -66,6 +67,37 @@ static unsigned int node_count(const struct topology *t)
 	return hosts < ADMIN_NODES_MAX ? hosts : ADMIN_NODES_MAX;
 }
 
+/* Adapters' LIDs begin at the first multiple of their number that is none of 0. */
+static uint8_t find_lmc_max(const struct topology *t)
+{
+	uint32_t ports = 0;
+	uint8_t lmc = ADMIN_LMC_MAX;
+
+	for (uint32_t i = 0; i < t->count; i++)
+		ports += t->nodes[i].is_switch ? 0 : t->nodes[i].ports;
+	while (lmc && (ports << lmc) + count_nodes(t, true) >
+			      IB_LID_MULTICAST_BASE - (1u << lmc))
+		lmc--;
+	return lmc;
+}
+
+static int check_lmc(const struct site_fabric *f)
+{
+	const struct admin_shape *s = f->config.shape;
+
+	if (s->lmc && s->no_sm) {
+		log_error("--lmc is the subnet manager's, and --no-sm leaves it out");
+		return -EINVAL;
+	}
+	if (s->lmc > f->lmc_max) {
+		log_error("--lmc %u: there are 49151 LIDs, which is enough for this "
+			  "fabric with up to --lmc %u",
+			  s->lmc, f->lmc_max);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int check_topology(const struct site_fabric_config *c, const struct topology *t)
 {
 	unsigned int hosts = count_nodes(t, false);
@@ -98,11 +130,16 @@ static void name_only_host(const struct site_fabric_config *c, struct topology *
 
 /* -- subnet managers ------------------------------------------------------------------ */
 
-int site_fabric_start_sm(struct site_fabric *f, const char *node, uint8_t priority)
+int site_fabric_start_sm(struct site_fabric *f, const char *node, uint8_t priority,
+			 uint8_t lmc)
 {
 	if (!f->managers)
 		return -ENODEV;
-	return managers_start(f->managers, node ? node : f->sm_node, priority);
+	if (lmc == ADMIN_LMC_DEFAULT)
+		lmc = f->config.shape->lmc;
+	if (lmc > f->lmc_max)
+		return -ERANGE;
+	return managers_start(f->managers, node ? node : f->sm_node, priority, lmc);
 }
 
 int site_fabric_stop_sm(struct site_fabric *f, const char *node)
@@ -179,7 +216,7 @@ static int create_managers(struct site_fabric *f)
 		return r;
 	fabric_port_info(fabric_switch_port(f->net, 0), &info);
 	snprintf(f->sm_node, sizeof(f->sm_node), "%s", info.node);
-	return managers_start(f->managers, f->sm_node, 0);
+	return site_fabric_start_sm(f, NULL, 0, ADMIN_LMC_DEFAULT);
 }
 
 /* -- life ---------------------------------------------------------------------------- */
@@ -249,6 +286,9 @@ static int create_all(struct site_fabric *f)
 	if (r < 0)
 		return r;
 	r = check_topology(&f->config, t);
+	f->lmc_max = find_lmc_max(t);
+	if (!r)
+		r = check_lmc(f);
 	name_only_host(&f->config, t);
 	if (!r)
 		r = create_net(f, t);

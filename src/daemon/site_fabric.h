@@ -50,9 +50,11 @@ struct sa_server *site_fabric_sa(struct site_fabric *f);
 /* The first one, and those that were started since. False past the end. */
 bool site_fabric_sm_nth(const struct site_fabric *f, unsigned int n,
 			struct manager_view *ret);
-/* As managers_start and managers_stop; `node` null: the first one's. -ENODEV: the fabric
- * is to have none of ours. */
-int site_fabric_start_sm(struct site_fabric *f, const char *node, uint8_t priority);
+/* As managers_start and managers_stop; `node` null: the first one's; `lmc` may be
+ * ADMIN_LMC_DEFAULT. -ENODEV: the fabric is to have none of ours; -ERANGE: it has more
+ * ports than there are LIDs for. */
+int site_fabric_start_sm(struct site_fabric *f, const char *node, uint8_t priority,
+			 uint8_t lmc);
 int site_fabric_stop_sm(struct site_fabric *f, const char *node);
 /* There is no SM of ours to wait for, or it has brought all up. */
 bool site_fabric_is_up(const struct site_fabric *f);

@@ -334,6 +334,7 @@ void fabric_node_view(const struct fabric *f, unsigned int n,
 		.node_guid = node->guid,
 		.ports = node->num_ports,
 		.lid = node->ports[!node->is_switch].info.lid,
+		.lmc = node->ports[!node->is_switch].info.lmc,
 	};
 }
 

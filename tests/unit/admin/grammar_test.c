@@ -55,6 +55,9 @@ static void every_verb_has_an_example(void **state)
 	good("fabric sm start h2 --priority 3", ADMIN_FABRIC_SM);
 	assert_string_equal(request.node, "h2");
 	assert_int_equal(request.priority, 3);
+	assert_int_equal(request.lmc, ADMIN_LMC_DEFAULT);
+	good("fabric sm start h2 --lmc 0", ADMIN_FABRIC_SM);
+	assert_int_equal(request.lmc, 0);
 	good("fabric link down h1 1", ADMIN_FABRIC_LINK);
 	assert_false(request.on);
 	assert_string_equal(request.node, "h1");
@@ -313,6 +316,9 @@ static void shapes_are_read_and_written(void **state)
 		{ "fabric up --ring 4:2 --no-sm", "--ring 4:2 --no-sm" },
 		{ "fabric up --fat-tree 4", "--fat-tree 4" },
 		{ "fabric up --topology /x/y", "--topology /x/y" },
+		{ "fabric up --lmc 0", "--nodes 1" },
+		{ "fabric up --partitions /p --ring 4 --lmc 7",
+		  "--ring 4:1 --partitions /p --lmc 7" },
 	};
 	char text[128];
 
@@ -332,6 +338,10 @@ static void shapes_are_read_and_written(void **state)
 	wrong("fabric up --fat-tree 16", "--fat-tree");
 	wrong("fabric up --topology=", "which file");
 	wrong("fabric up --nodes 2 --ring 4", "a fabric has one shape");
+	wrong("fabric up --lmc 8", "--lmc");
+	wrong("fabric up --lmc x", "--lmc");
+	wrong("fabric sm start --lmc 8", "--lmc");
+	wrong("fabric sm stop --lmc 1", "--lmc is for start");
 	wrong("fabric up 8", "one word too many");
 }
 
@@ -346,11 +356,13 @@ static void equal_shapes_are_known(void **state)
 		"fabric up --fat-tree 4",
 		"fabric up --topology a",
 		"fabric up --topology b",
+		"fabric up --lmc 1",
+		"fabric up --lmc 2",
 	};
 	struct admin_shape a, b;
 
-	for (size_t i = 0; i < 8; i++)
-		for (size_t j = 0; j < 8; j++) {
+	for (size_t i = 0; i < 10; i++)
+		for (size_t j = 0; j < 10; j++) {
 			static char name[2][256];
 
 			good(said[i], ADMIN_FABRIC_UP);
