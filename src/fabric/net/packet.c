@@ -49,6 +49,7 @@ static void answer(struct flight *fl, struct fabric_port *end)
 {
 	const struct ib_packet *asked = &fl->packet;
 	struct ib_packet response = {
+		.slid = asked->dlid,
 		.dlid = asked->slid,
 		.sl = asked->sl,
 		.pkey = asked->pkey,

@@ -323,11 +323,18 @@ static void a_port_takes_all_lids_of_its_lmc(void **state)
 	info.lmc = 2;
 	must(set_port_info(&seat, &world.routes[1], 1, &info));
 	memset(lft, 2, sizeof(lft));
+	lft[world_lid(0)] = 1;
 	set_switch_info(&seat, &world.routes[2], 63, 0);
 	must(ask(&seat, &world.routes[2], MAD_METHOD_SET, SMP_LINEAR_FT, 0, lft));
 	for (uint16_t lid = 2; lid < 20; lid++)
 		assert_ptr_equal(fabric_walk_unicast(host(0), lid, 0xffff),
 				 lid >= 8 && lid < 12 ? host(1) : NULL);
+	/* It answers by the one that was asked. */
+	seat_forget(&seat);
+	for (uint16_t lid = 8; lid < 12; lid++) {
+		must(ask_lid(&seat, lid, MAD_METHOD_GET, SMP_NODE_INFO, 0));
+		assert_int_equal(seat.inbox[0].packet.slid, lid);
+	}
 	set_switch_info(&seat, &world.routes[2], 9, 0);
 	assert_non_null(fabric_walk_unicast(host(0), 9, 0xffff));
 	assert_null(fabric_walk_unicast(host(0), 10, 0xffff)); /* above LinearFDBTop */
