@@ -286,6 +286,136 @@ static void lids_are_walked_as_the_tables_say(void **state)
 	walk_lids(t);
 }
 
+/* With two bits of LMC, from 128 on; tables have them as `ways` says. */
+#define LMC       2u
+#define LIDS      (HOSTS_MAX << LMC)
+#define FIRST_LID 128u
+
+static uint8_t ways[WORLD_NODES][LIDS];
+
+static void spread_lids(void)
+{
+	for (uint32_t h = 0; h < host_count; h++) {
+		const struct world_route *to = &world.routes[hosts[h]];
+		struct smp_port_info info = port_info_for_set(&seat, to, 0);
+
+		info.lid = (uint16_t)(FIRST_LID + (h << LMC));
+		info.lmc = LMC;
+		must(set_port_info(&seat, to, 0, &info));
+	}
+}
+
+/* Of each switch and LID: the shortest way, any port, or none. */
+static void scramble_ways(void)
+{
+	unsigned int distance[WORLD_NODES];
+
+	for (uint32_t lid = 0; lid < LIDS; lid++) {
+		uint32_t h = lid >> LMC;
+
+		if (h < host_count)
+			world_distances(&world, hosts[h], distance);
+		for (uint32_t n = 0; n < world.topology->count; n++) {
+			const struct topology_node *node = &world.topology->nodes[n];
+			uint32_t which = h < host_count ? chance(10) : 0;
+
+			if (!node->is_switch)
+				continue;
+			ways[n][lid] = which == 0 ? 0xff
+				       : which == 1
+					       ? (uint8_t)(1 + chance(node->ports))
+					       : world_port_towards(&world, n, distance);
+		}
+	}
+}
+
+static void write_ways(void)
+{
+	for (uint32_t n = 0; n < world.topology->count; n++) {
+		if (!world.topology->nodes[n].is_switch)
+			continue;
+		set_switch_info(&seat, &world.routes[n], FIRST_LID + LIDS - 1, 0xc3ff);
+		for (uint32_t block = 0; block * 64 < LIDS; block++) {
+			uint8_t lft[64];
+
+			memset(lft, 0xff, sizeof(lft));
+			for (uint32_t i = 0; i < 64 && block * 64 + i < LIDS; i++)
+				lft[i] = ways[n][block * 64 + i];
+			must(ask(&seat, &world.routes[n], MAD_METHOD_SET, SMP_LINEAR_FT,
+				 FIRST_LID / 64 + block, lft));
+		}
+	}
+}
+
+/* The host at which what is sent to the LID leaves the switches; HOSTS_MAX: nowhere. */
+static uint32_t host_by_ways(uint32_t from, uint32_t lid)
+{
+	uint32_t at = world.topology->nodes[hosts[from]].links[1].node;
+
+	for (uint32_t hops = 0; hops < 2 * WORLD_NODES; hops++) {
+		const struct topology_node *node = &world.topology->nodes[at];
+		uint8_t port;
+
+		if (!node->is_switch)
+			return host_of(at);
+		port = ways[at][lid];
+		if (port == 0 || port > node->ports)
+			return HOSTS_MAX;
+		at = node->links[port].node;
+		if (at == UINT32_MAX)
+			return HOSTS_MAX;
+	}
+	return HOSTS_MAX;
+}
+
+static unsigned int compare_lids(void)
+{
+	unsigned int there = 0;
+
+	for (uint32_t from = 0; from < host_count; from++)
+		for (uint32_t i = 0; i < host_count << LMC; i++) {
+			uint16_t lid = (uint16_t)(FIRST_LID + i);
+			uint32_t to = i >> LMC;
+			bool arrives = from == to || host_by_ways(from, i) == to;
+
+			assert_ptr_equal(
+				fabric_walk_unicast(fabric_hca_port(world.fabric, from),
+						    lid, IB_PKEY_DEFAULT_FULL),
+				arrives ? fabric_hca_port(world.fabric, to) : NULL);
+			assert_int_equal(sends_to(from, to, lid), arrives);
+			there += arrives;
+		}
+	return there;
+}
+
+static void try_lids(struct topology *t)
+{
+	begin(t);
+	spread_lids();
+	for (unsigned int turn = 0; turn < harness_count(3, 100); turn++) {
+		unsigned int all = host_count * host_count << LMC, there;
+
+		scramble_ways();
+		write_ways();
+		world_run(&world);
+		there = compare_lids();
+		assert_true(there > all / 8 && there < all);
+	}
+	end();
+}
+
+static void each_lid_of_a_port_is_walked_by_itself(void **state)
+{
+	struct topology *t;
+
+	assert_int_equal(topology_ring(4, 2, 7, &t), 0);
+	try_lids(t);
+	assert_int_equal(topology_two_level(4, 2, 4, 7, &t), 0);
+	try_lids(t);
+	assert_int_equal(topology_fat_tree(4, 7, &t), 0);
+	try_lids(t);
+}
+
 /* -- changes ---------------------------------------------------------------------------- */
 
 static void begin_star(void)
@@ -545,6 +675,7 @@ int main(void)
 		cmocka_unit_test(two_levels_are_walked_as_the_tables_say),
 		cmocka_unit_test(a_fat_tree_is_walked_as_the_tables_say),
 		cmocka_unit_test(lids_are_walked_as_the_tables_say),
+		cmocka_unit_test(each_lid_of_a_port_is_walked_by_itself),
 		cmocka_unit_test(who_compiled_is_told_once_for_many_changes),
 		cmocka_unit_test(lids_and_tables_of_a_port_are_part_of_the_answers),
 		cmocka_unit_test(a_multicast_table_is_part_of_the_answers_for_its_lid),
