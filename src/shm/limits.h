@@ -17,7 +17,7 @@
 #define SHM_GROUPS_MAX 131072u /* compiled (ingress port, MGID) entries */
 #define SHM_GROUPS_RESTING \
 	1024u /* entries given up that rest before they are used again */
-#define SHM_GROUP_BUCKETS   262144u
+#define SHM_GROUP_BUCKETS   131072u
 #define SHM_QPS_MAX         65536u
 #define SHM_QP_BUCKETS      131072u
 #define SHM_QP_COUNTERS     16384u  /* counter blocks of one process, one a queue pair */

@@ -44,7 +44,7 @@
 #include "shm/limits.h"
 
 #define SHM_TABLES_MAGIC   0x31424154424356ull /* "VCBTAB1" */
-#define SHM_LAYOUT_VERSION 5u
+#define SHM_LAYOUT_VERSION 6u
 
 #define SHM_NONE UINT32_MAX /* no entry, no port, no slot */
 
