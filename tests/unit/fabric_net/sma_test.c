@@ -179,26 +179,22 @@ static void port_0_of_a_switch_is_always_active(void **state)
 
 static void a_disabled_port_stays_down_until_it_polls(void **state)
 {
-	struct smp_port_info i = port_info_for_set(&h1, &to_s1, 2);
+	struct smp_port_info i;
 
-	i.phys_state = SMP_PHYS_DISABLED;
-	must(set_port_info(&h1, &to_s1, 2, &i));
+	must(set_phys_state(&h1, &to_s1, 2, SMP_PHYS_DISABLED));
 	i = port_info(&h1, &to_s1, 2);
 	assert_int_equal(i.phys_state, SMP_PHYS_DISABLED);
 	assert_int_equal(i.state, SMP_PORT_DOWN);
 	assert_null(get(&to_h2, SMP_NODE_INFO, 0));
 	must(set_state(&h1, &to_s1, 2, SMP_PORT_DOWN));
 	assert_int_equal(port_info(&h1, &to_s1, 2).phys_state, SMP_PHYS_DISABLED);
-	i = port_info_for_set(&h1, &to_s1, 2);
-	i.phys_state = SMP_PHYS_POLLING;
-	must(set_port_info(&h1, &to_s1, 2, &i));
+	must(set_phys_state(&h1, &to_s1, 2, SMP_PHYS_POLLING));
 	i = port_info(&h1, &to_s1, 2);
 	assert_int_equal(i.phys_state, SMP_PHYS_LINK_UP);
 	assert_int_equal(i.state, SMP_PORT_INIT);
 	must(get(&to_h2, SMP_NODE_INFO, 0));
-	i = port_info_for_set(&h1, &to_s1, 2);
-	i.phys_state = SMP_PHYS_LINK_UP;
-	assert_status(set_port_info(&h1, &to_s1, 2, &i), MAD_STATUS_BAD_VALUE);
+	assert_status(set_phys_state(&h1, &to_s1, 2, SMP_PHYS_LINK_UP),
+		      MAD_STATUS_BAD_VALUE);
 }
 
 static void a_set_writes_what_an_end_port_has(void **state)
@@ -430,9 +426,7 @@ static void a_link_takes_the_greatest_that_both_ends_are_enabled_for(void **stat
 	i = port_info_for_set(&h1, &to_h2, 1);
 	i.speed_enabled = 4;
 	must(set_port_info(&h1, &to_h2, 1, &i));
-	i = port_info_for_set(&h1, &to_s1, 2);
-	i.phys_state = SMP_PHYS_POLLING;
-	must(set_port_info(&h1, &to_s1, 2, &i));
+	must(set_phys_state(&h1, &to_s1, 2, SMP_PHYS_POLLING));
 	i = port_info(&h1, &to_s1, 2);
 	assert_int_equal(i.state, SMP_PORT_DOWN);
 	assert_int_equal(i.phys_state, SMP_PHYS_POLLING);

@@ -308,6 +308,15 @@ static UNUSED uint8_t *set_state(struct seat *s, const struct world_route *to,
 	return set_port_info(s, to, port, &info);
 }
 
+static UNUSED uint8_t *set_phys_state(struct seat *s, const struct world_route *to,
+				      unsigned int port, uint8_t phys_state)
+{
+	struct smp_port_info info = port_info_for_set(s, to, port);
+
+	info.phys_state = phys_state;
+	return set_port_info(s, to, port, &info);
+}
+
 /* -- a subnet manager -------------------------------------------------------------- */
 
 /* The seat's port is port `port` of node `from`. */

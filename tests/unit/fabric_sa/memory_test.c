@@ -65,12 +65,7 @@ static void try_takeover(struct world *w)
 
 static void use(struct world *w)
 {
-	struct sa_inform_info info = { .lid_begin = 0xffff,
-				       .is_generic = 1,
-				       .subscribe = 1,
-				       .type = 0xffff,
-				       .trap = 0xffff,
-				       .producer_type = 0xffffff };
+	struct sa_inform_info info = inform_all_of(0xffff);
 	struct sa_service service = { .id = 7 };
 	uint8_t data[SA_SERVICE_BYTES];
 

@@ -19,42 +19,25 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* All of one trap, or of all. */
-static struct sa_inform_info all_of(uint16_t trap)
-{
-	return (struct sa_inform_info){ .lid_begin = 0xffff,
-					.is_generic = 1,
-					.subscribe = 1,
-					.type = 0xffff,
-					.trap = trap,
-					.producer_type = 0xffffff };
-}
-
 static int set_inform(struct world *w, unsigned int host, uint64_t key,
 		      const struct sa_inform_info *info)
 {
-	const struct world_mad *m;
-	struct world_ask ask;
-	char text[32];
+	const struct world_mad *m = world_inform(w, host, key, info);
+	uint8_t asked[SA_INFORM_BYTES] = { 0 };
 
-	snprintf(text, sizeof(text), "H%u set attr=3", host);
-	world_ask_parse(w, &ask, text);
-	ask.raw = true;
-	ask.sa.sm_key = key;
-	sa_inform_info_put(ask.data, info);
-	m = world_do(w, &ask);
 	if (!m)
 		return NO_ANSWER;
 	if (!m->mad.status) {
 		assert_int_equal(m->sa.attr_offset, 4);
-		assert_memory_equal(m->bytes + SA_DATA, ask.data, SA_INFORM_BYTES);
+		sa_inform_info_put(asked, info);
+		assert_memory_equal(m->bytes + SA_DATA, asked, sizeof(asked));
 	}
 	return m->mad.status;
 }
 
 static void subscribe(struct world *w, unsigned int host, uint16_t trap)
 {
-	struct sa_inform_info info = all_of(trap);
+	struct sa_inform_info info = inform_all_of(trap);
 
 	assert_int_equal(set_inform(w, host, 0, &info), 0);
 }
@@ -246,7 +229,7 @@ static void traps_are_forwarded(void **state)
 				 .trap = TRAP_LINK_STATE,
 				 .issuer_lid = SMALL_SWITCH_LID };
 	uint8_t bytes[NOTICE_TRAP_BYTES];
-	struct sa_inform_info info = all_of(TRAP_LINK_STATE);
+	struct sa_inform_info info = inform_all_of(TRAP_LINK_STATE);
 	union ib_gid gid;
 
 	subscribe(w, 2, TRAP_LINK_STATE);
@@ -256,13 +239,13 @@ static void traps_are_forwarded(void **state)
 	info.lid_begin = 1;
 	info.lid_end = 99;
 	assert_int_equal(set_inform(w, 5, 0, &info), 0);
-	info = all_of(TRAP_LINK_STATE);
+	info = inform_all_of(TRAP_LINK_STATE);
 	info.type = 4;
 	assert_int_equal(set_inform(w, 5, 0, &info), 0);
-	info = all_of(TRAP_LINK_STATE);
+	info = inform_all_of(TRAP_LINK_STATE);
 	info.producer_type = 1;
 	assert_int_equal(set_inform(w, 5, 0, &info), 0);
-	info = all_of(TRAP_LINK_STATE);
+	info = inform_all_of(TRAP_LINK_STATE);
 	small_gid(&info.gid, SMALL_PREFIX, small_guid(2));
 	assert_int_equal(set_inform(w, 5, 0, &info), 0);
 	small_gid(&info.gid, SMALL_PREFIX, SMALL_SWITCH_GUID);
@@ -285,31 +268,31 @@ static void traps_are_forwarded(void **state)
 static void refusals(void **state)
 {
 	struct world *w = *state;
-	struct sa_inform_info info = all_of(TRAP_MGID_CREATED);
+	struct sa_inform_info info = inform_all_of(TRAP_MGID_CREATED);
 
 	/* row 54 */
 	info.subscribe = 2;
 	assert_int_equal(set_inform(w, 2, 0, &info), SA_REQ_INVALID);
-	info = all_of(TRAP_MGID_CREATED);
+	info = inform_all_of(TRAP_MGID_CREATED);
 	small_gid(&info.gid, SMALL_PREFIX, 0x99);
 	assert_int_equal(set_inform(w, 2, 0, &info), SA_REQ_INVALID);
-	info = all_of(TRAP_MGID_CREATED);
+	info = inform_all_of(TRAP_MGID_CREATED);
 	info.subscribe = 0;
 	assert_int_equal(set_inform(w, 2, 0, &info), SA_REQ_INVALID);
-	info = all_of(256);
+	info = inform_all_of(256);
 	assert_int_equal(set_inform(w, 2, 0, &info), SA_REQ_INVALID);
 	assert_int_equal(set_inform(w, 2, 1, &info), 0);
-	info = all_of(259);
+	info = inform_all_of(259);
 	assert_int_equal(set_inform(w, 2, 0, &info), SA_REQ_INVALID);
 	/* row 55 */
-	info = all_of(ANY_TRAP);
+	info = inform_all_of(ANY_TRAP);
 	assert_int_equal(set_inform(w, 2, 0, &info), 0);
 }
 
 static void a_subscription_is_one_until_it_ends(void **state)
 {
 	struct world *w = *state;
-	struct sa_inform_info info = all_of(TRAP_MGID_CREATED);
+	struct sa_inform_info info = inform_all_of(TRAP_MGID_CREATED);
 
 	subscribe(w, 3, TRAP_MGID_CREATED);
 	subscribe(w, 3, TRAP_MGID_CREATED);
@@ -330,7 +313,7 @@ static void a_subscription_is_one_until_it_ends(void **state)
 static void subscriptions_can_be_asked_for(void **state)
 {
 	struct world *w = *state;
-	struct sa_inform_info info = all_of(TRAP_MGID_CREATED), got;
+	struct sa_inform_info info = inform_all_of(TRAP_MGID_CREATED), got;
 	const struct world_mad *m;
 	struct world_ask ask;
 	union ib_gid gid;

@@ -37,15 +37,8 @@ static int inform(struct world *w, unsigned int host, unsigned int n, bool subsc
 				       .trap = TRAP_MGID_CREATED,
 				       .qpn = 1,
 				       .producer_type = 0xffffff };
-	const struct world_mad *m;
-	struct world_ask ask;
-	char text[32];
+	const struct world_mad *m = world_inform(w, host, 0, &info);
 
-	snprintf(text, sizeof(text), "H%u set attr=3", host);
-	world_ask_parse(w, &ask, text);
-	ask.raw = true;
-	sa_inform_info_put(ask.data, &info);
-	m = world_do(w, &ask);
 	return m ? m->mad.status : NO_ANSWER;
 }
 

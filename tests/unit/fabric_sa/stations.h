@@ -15,6 +15,7 @@
 #include "fabric/net/topology.h"
 #include "fabric/sa/sa_server.h"
 #include "harness/harness.h"
+#include "unit/fabric_sa/inform.h"
 #include "wire/bytes.h"
 
 #define HOSTS_MAX 700u
@@ -258,12 +259,7 @@ static inline void host_subscribe(struct host *h)
 {
 	struct mad_header mad = { .method = MAD_METHOD_SET,
 				  .attr_id = MAD_ATTR_INFORM_INFO };
-	struct sa_inform_info info = { .lid_begin = 0xffff,
-				       .is_generic = 1,
-				       .subscribe = 1,
-				       .type = 0xffff,
-				       .trap = 0xffff,
-				       .producer_type = 0xffffff };
+	struct sa_inform_info info = inform_all_of(0xffff);
 	uint8_t data[SA_INFORM_BYTES];
 
 	sa_inform_info_put(data, &info);

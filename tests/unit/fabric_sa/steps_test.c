@@ -347,21 +347,9 @@ static void all_services(void **state)
 /* From four ports, since one may not have so many. */
 static void subscribe(struct crowd *c, unsigned int i)
 {
-	struct sa_inform_info info = { .lid_begin = 0xffff,
-				       .is_generic = 1,
-				       .subscribe = 1,
-				       .type = 0xffff,
-				       .trap = (uint16_t)(1000 + i),
-				       .producer_type = 0xffffff };
-	struct world_ask ask;
-	char text[32];
+	struct sa_inform_info info = inform_all_of((uint16_t)(1000 + i));
 
-	snprintf(text, sizeof(text), "H%u set key=1", 2 + i % 4);
-	world_ask_parse(c->w, &ask, text);
-	ask.mad.attr_id = MAD_ATTR_INFORM_INFO;
-	ask.raw = true;
-	sa_inform_info_put(ask.data, &info);
-	assert_int_equal(world_do(c->w, &ask)->mad.status, 0);
+	assert_int_equal(world_inform(c->w, 2 + i % 4, 1, &info)->mad.status, 0);
 }
 
 static void port_goes(struct crowd *c)

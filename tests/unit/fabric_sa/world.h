@@ -18,6 +18,7 @@
 
 #include "harness/harness.h"
 #include "mad/rmpp.h"
+#include "unit/fabric_sa/inform.h"
 #include "unit/fabric_sa/small_subnet.h"
 
 #define WORLD_SENT_MAX 4096u
@@ -362,6 +363,22 @@ static inline const struct world_mad *world_do(struct world *w,
 	world_ask_send(w, ask);
 	world_run(w, 0);
 	return world_answer(w, ask);
+}
+
+/* The answer to a subscription, or to its end; null: none. */
+static inline const struct world_mad *world_inform(struct world *w, unsigned int host,
+						   uint64_t key,
+						   const struct sa_inform_info *info)
+{
+	struct world_ask ask;
+	char text[32];
+
+	snprintf(text, sizeof(text), "H%u set attr=3", host);
+	world_ask_parse(w, &ask, text);
+	ask.raw = true;
+	ask.sa.sm_key = key;
+	sa_inform_info_put(ask.data, info);
+	return world_do(w, &ask);
 }
 
 static inline int world_status(struct world *w, const char *text)

@@ -570,21 +570,28 @@ static void a_port_is_described_in_verbs_terms(void **state)
 	end();
 }
 
-static void management_datagrams_come_and_go(void **state)
+/* To the general services of a node. */
+static struct ib_packet question_to(uint32_t node)
 {
-	uint8_t mad[256] = { 1, MAD_CLASS_SUBN_ADM, 2, MAD_METHOD_GET };
-	struct ib_packet packet = {
-		.dlid = 0,
+	static const uint8_t mad[256] = { 1, MAD_CLASS_SUBN_ADM, 2, MAD_METHOD_GET };
+
+	return (struct ib_packet){
+		.dlid = world_lid(node),
 		.pkey = IB_PKEY_DEFAULT_FULL,
 		.dest_qp = 1,
 		.src_qp = 1,
 		.qkey = IB_GSI_QKEY,
 		.payload = mad,
-		.length = 256,
+		.length = sizeof(mad),
 	};
+}
+
+static void management_datagrams_come_and_go(void **state)
+{
+	struct ib_packet packet;
 
 	begin_star();
-	packet.dlid = world_lid(hosts[0]);
+	packet = question_to(hosts[0]);
 	seat_forget(&seat);
 	assert_int_equal(path->ops->send_mad(path->arg, place_of(3), &packet), 0);
 	world_run(&world);
@@ -627,15 +634,7 @@ static void a_manager_hears_first(void **state)
 	static const struct path_fabric_listener listener = { .receive = manager_receives,
 							      .changed =
 								      manager_changed };
-	uint8_t mad[256] = { 1, MAD_CLASS_SUBN_ADM, 2, MAD_METHOD_GET };
-	struct ib_packet packet = {
-		.pkey = IB_PKEY_DEFAULT_FULL,
-		.dest_qp = 1,
-		.src_qp = 1,
-		.qkey = IB_GSI_QKEY,
-		.payload = mad,
-		.length = 256,
-	};
+	struct ib_packet packet;
 	struct fabric_port *port;
 
 	begin_star();
@@ -643,7 +642,7 @@ static void a_manager_hears_first(void **state)
 	path_fabric_unbind(pf, place_of(2));
 	assert_int_equal(path_fabric_listen(pf, port, &listener, NULL), -ENOENT);
 	assert_int_equal(path_fabric_bind(pf, place_of(2), port, &ops, NULL), 0);
-	packet.dlid = world_lid(hosts[2]);
+	packet = question_to(hosts[2]);
 	for (unsigned int round = 0; round < 4; round++) {
 		manager_takes = round == 2;
 		assert_int_equal(
