@@ -166,11 +166,16 @@ static void tell_violations(struct sender *s)
 static void look(struct timer *timer)
 {
 	struct traffic *t = container_of(timer, struct traffic, timer);
+	const struct sender *first;
 
+	if (list_empty(&t->senders))
+		return;
 	list_for_each(l, &t->senders)
 		tell_violations(container_of(l, struct sender, link));
-	if (!list_empty(&t->senders))
-		timer_arm(&t->timer, LOOK_NS);
+	first = container_of(t->senders.next, struct sender, link);
+	if (fabric_awaits_data(first->port))
+		traffic_carry(t, 0, UINT16_MAX);
+	timer_arm(&t->timer, LOOK_NS);
 }
 
 /* -- life ---------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
  * A sender counts a moment after it has looked where the datagram goes. So what is sent
  * while tables change may be counted on the old way or on the new one.
  *
+ * While some port is ARMED, which data makes ACTIVE, it is carried each second besides.
  * What the programs have refused for its keys is looked at each second while there are any,
  * and told to the fabric, which counts it at the port and tells the subnet manager.
  */

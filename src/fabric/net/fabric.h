@@ -135,6 +135,8 @@ struct fabric_load {
  * all at once, and are in the counters of every port on the way. What the port keeps to
  * itself is on no link. */
 void fabric_port_carry(struct fabric_port *port, const struct fabric_load *load);
+/* Some port of this one's fabric is ARMED, which data that is carried would make ACTIVE. */
+bool fabric_awaits_data(const struct fabric_port *port);
 
 /* Receivers behind the port have refused so many datagrams for their keys: counted, and the
  * SM is told, though not whose they were. */

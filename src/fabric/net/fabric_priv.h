@@ -164,6 +164,7 @@ struct fabric {
 	struct fabric_port **adapter_ports;
 	struct fabric_node **switches;
 	uint32_t adapter_port_count;
+	uint32_t armed_ports; /* net_set_state */
 	struct hash names;
 
 	struct list flights; /* under way */
@@ -225,6 +226,18 @@ void net_node_reset(struct fabric_node *n);
 void net_link_update(struct fabric_port *p);
 /* Down, and up again where nothing forbids it. */
 void net_link_retrain(struct fabric_port *p);
+
+/* Nobody sets info.state but by this. */
+static inline void net_set_state(struct fabric_port *p, uint8_t state)
+{
+	struct fabric *f = p->node->fabric;
+
+	f->armed_ports -= p->info.state == SMP_PORT_ARMED;
+	f->armed_ports += state == SMP_PORT_ARMED;
+	p->info.state = state;
+}
+/* What data does to an ARMED port at which it arrives. */
+void net_activate(struct fabric_port *p);
 
 /* -- tables.c ---------------------------------------------------------------------- */
 

@@ -3,7 +3,8 @@
  * Links, and what a port is after power on. A link is physically up while its cable is
  * in, both nodes have power, neither port is disabled and both are enabled for some width
  * and some speed, of which they take the greatest; training takes no time. Both ends fall
- * and rise together (spec/sa-sm 3.6); from INIT on it is the SM who moves them.
+ * and rise together (spec/sa-sm 3.6); from INIT on it is the SM who moves them, but that
+ * data makes a port ACTIVE which is ARMED.
  */
 #include "fabric/net/fabric_priv.h"
 
@@ -33,6 +34,7 @@ static void reset_info(struct fabric_port *p)
 {
 	struct smp_port_info *i = &p->info;
 
+	net_set_state(p, SMP_PORT_DOWN);
 	*i = (struct smp_port_info){
 		.width_enabled = WIDTHS,
 		.width_supported = WIDTHS,
@@ -79,7 +81,7 @@ static void reset_port(struct fabric_port *p)
 	p->end->guids[0] = n->guid + p->num;
 	/* Between a switch and its own port there is no link to come up. */
 	if (n->is_switch && n->powered) {
-		p->info.state = SMP_PORT_ACTIVE;
+		net_set_state(p, SMP_PORT_ACTIVE);
 		p->info.phys_state = SMP_PHYS_LINK_UP;
 	}
 }
@@ -138,7 +140,7 @@ static void take_state(struct fabric_port *p, bool up)
 	} else if (p->info.phys_state != SMP_PHYS_DISABLED) {
 		p->info.phys_state = p->info.down_default;
 	}
-	p->info.state = up ? SMP_PORT_INIT : SMP_PORT_DOWN;
+	net_set_state(p, up ? SMP_PORT_INIT : SMP_PORT_DOWN);
 	if (!up)
 		p->counters.link_downed++;
 	net_port_changed(p, FABRIC_PORT_STATE);
@@ -177,4 +179,18 @@ void net_link_retrain(struct fabric_port *p)
 	if (p->linked)
 		set_link(p, false);
 	net_link_update(p);
+}
+
+/* Spec/sa-sm 3.6. It may send from now on, as after a Set; the SM did not ask for it, and is
+ * not told: it wants the port ACTIVE in any case. */
+void net_activate(struct fabric_port *p)
+{
+	net_set_state(p, SMP_PORT_ACTIVE);
+	net_port_changed(p, FABRIC_PORT_STATE);
+	net_routes_changed(p->node->fabric);
+}
+
+bool fabric_awaits_data(const struct fabric_port *port)
+{
+	return port->node->fabric->armed_ports != 0;
 }

@@ -184,7 +184,7 @@ static void apply_fields(struct fabric_port *p, const struct smp_port_info *set)
 	else
 		p->info.enforcement = set->enforcement;
 	if (p->num && set->state >= SMP_PORT_ARMED)
-		p->info.state = set->state;
+		net_set_state(p, set->state);
 	changes = compare(&before, &p->info);
 	if ((changes & (FABRIC_PORT_STATE | FABRIC_PORT_LID)) ||
 	    before.enforcement != p->info.enforcement)

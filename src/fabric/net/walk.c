@@ -4,7 +4,8 @@
  * management datagrams and answer fabric_walk_*, so that both see the same fabric.
  *
  * On a link, VL15 passes while it is physically up; everything else needs ACTIVE where it
- * leaves and at least ARMED where it arrives, and the P_Key where a switch enforces it.
+ * leaves and at least ARMED where it arrives, which makes that port ACTIVE; and the P_Key
+ * where a switch enforces it.
  */
 #include "fabric/net/fabric_priv.h"
 
@@ -118,6 +119,15 @@ static enum net_drop count_refusal(const struct net_transit *t, struct fabric_po
 	return drop;
 }
 
+/* What was sent before is counted before; data that comes here is being counted already. */
+static void activate(const struct net_transit *t)
+{
+	if (!t->is_data)
+		net_count_all_sent(t->at->node->fabric);
+	if (t->at->info.state == SMP_PORT_ARMED)
+		net_activate(t->at);
+}
+
 enum net_drop net_cross(struct net_transit *t, struct fabric_port *out)
 {
 	enum net_drop drop;
@@ -129,6 +139,8 @@ enum net_drop net_cross(struct net_transit *t, struct fabric_port *out)
 	if (drop != NET_PASSED)
 		return drop;
 	t->at = out->peer;
+	if (t->packets && !t->vl15 && t->at->info.state == SMP_PORT_ARMED)
+		activate(t);
 	return count_refusal(t, t->at, check_arriving(t, t->at), false);
 }
 

@@ -213,6 +213,22 @@ static void refused_keys_are_counted_within_a_second(void **state)
 			 0);
 }
 
+/* Nobody asks for counters. */
+static void data_makes_an_armed_port_active_within_a_second(void **state)
+{
+	struct fabric_link_view v;
+
+	fabric_link_set(world.fabric, "h3", 1, false);
+	fabric_link_set(world.fabric, "h3", 1, true);
+	must(set_state(&h1, &world.routes[3], 3, SMP_PORT_ARMED));
+	must(set_state(&h1, &world.routes[3], 3, SMP_PORT_ACTIVE));
+	must(set_state(&h1, &world.routes[2], 1, SMP_PORT_ARMED));
+	send_some(0, 3, 1, 64);
+	world_pass(&world, 1000 * TIMER_MS);
+	fabric_link_view(world.fabric, 2, 1, &v);
+	assert_int_equal(v.state, SMP_PORT_ACTIVE);
+}
+
 static void a_process_without_a_port_is_not_counted(void **state)
 {
 	assert_int_equal(traffic_process_began(traffic, SLOT + 1, counters, NULL), 0);
@@ -232,6 +248,7 @@ int main(void)
 		case_of(each_goes_with_its_pkey),
 		case_of(nonsense_is_survived),
 		case_of(refused_keys_are_counted_within_a_second),
+		case_of(data_makes_an_armed_port_active_within_a_second),
 		case_of(a_process_without_a_port_is_not_counted),
 	};
 

@@ -267,6 +267,81 @@ static void the_sms_own_trap_reaches_it_too(void **state)
 	assert_int_equal(h1.count, 1); /* its own firmware took the answer */
 }
 
+/* -- ARMED --------------------------------------------------------------------------- */
+
+/* The link of h2 anew, ACTIVE at the switch and ARMED at h2. */
+static void arm_h2(void)
+{
+	fabric_link_set(world.fabric, "h2", 1, false);
+	fabric_link_set(world.fabric, "h2", 1, true);
+	must(set_state(&h1, &world.routes[S1], 2, SMP_PORT_ARMED));
+	must(set_state(&h1, &world.routes[S1], 2, SMP_PORT_ACTIVE));
+	must(set_state(&h1, &world.routes[1], 1, SMP_PORT_ARMED));
+	world_run(&world);
+	seat_forget(&h2);
+	assert_true(fabric_awaits_data(h1.port));
+}
+
+static void management_on_qp1_makes_an_armed_port_active(void **state)
+{
+	uint64_t generation;
+	uint8_t mad[256];
+
+	arm_h2();
+	must(ask_lid(&h1, world_lid(1), MAD_METHOD_GET, SMP_NODE_INFO, 0)); /* VL15 */
+	assert_int_equal(view(1, 1).state, SMP_PORT_ARMED);
+	assert_non_null(fabric_walk_unicast(h1.port, world_lid(1), 0xffff)); /* asked */
+	assert_int_equal(view(1, 1).state, SMP_PORT_ARMED);
+	assert_null(fabric_walk_unicast(h2.port, world_lid(0), 0xffff));
+	smp_begin(mad, MAD_CLASS_SUBN_ADM, MAD_METHOD_GET, 0x35, 0, 1);
+	generation = fabric_routes_generation(world.fabric);
+	assert_int_equal(gmp_send(&h1, mad, world_lid(1), 0xffff), 0);
+	assert_int_equal(view(1, 1).state, SMP_PORT_ACTIVE);
+	assert_true(fabric_routes_generation(world.fabric) > generation);
+	world_run(&world);
+	assert_int_equal(h2.count, 1);
+	assert_int_equal(h2.changes, FABRIC_PORT_STATE);
+	assert_non_null(fabric_walk_unicast(h2.port, world_lid(0), 0xffff));
+	assert_false(fabric_awaits_data(h1.port));
+	/* The SM's own step comes late, and is none. */
+	must(set_state(&h1, &world.routes[1], 1, SMP_PORT_ACTIVE));
+}
+
+static void data_makes_an_armed_port_active(void **state)
+{
+	const struct fabric_load load = {
+		.dlid = world_lid(1), .pkey = 0xffff, .packets = 1, .bytes = 64
+	};
+
+	arm_h2();
+	fabric_port_carry(h1.port, &load);
+	assert_int_equal(view(1, 1).state, SMP_PORT_ACTIVE);
+	assert_false(fabric_awaits_data(h1.port));
+}
+
+static void a_switchs_port_is_made_active_too(void **state)
+{
+	uint8_t mad[256];
+
+	fabric_link_set(world.fabric, "h2", 1, false);
+	fabric_link_set(world.fabric, "h2", 1, true);
+	must(set_state(&h1, &world.routes[S1], 2, SMP_PORT_ARMED));
+	must(set_state(&h1, &world.routes[1], 1, SMP_PORT_ARMED));
+	must(set_state(&h1, &world.routes[1], 1, SMP_PORT_ACTIVE));
+	smp_begin(mad, MAD_CLASS_SUBN_ADM, MAD_METHOD_GET, 0x35, 0, 1);
+	assert_int_equal(gmp_send(&h2, mad, world_lid(0), 0xffff), 0);
+	assert_int_equal(view(S1, 2).state, SMP_PORT_ACTIVE);
+	fabric_power_set(world.fabric, "h2", false);
+	assert_false(fabric_awaits_data(h1.port));
+}
+
+static void an_armed_port_that_falls_is_not_awaited(void **state)
+{
+	arm_h2();
+	fabric_power_set(world.fabric, "h2", false);
+	assert_false(fabric_awaits_data(h1.port));
+}
+
 /* -- power ------------------------------------------------------------------------- */
 
 static void a_node_without_power_is_silent_and_its_links_are_down(void **state)
@@ -403,6 +478,10 @@ static void a_fabric_can_go_with_packets_under_way(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		case_of(management_on_qp1_makes_an_armed_port_active),
+		case_of(data_makes_an_armed_port_active),
+		case_of(a_switchs_port_is_made_active_too),
+		case_of(an_armed_port_that_falls_is_not_awaited),
 		case_of(a_pulled_cable_takes_both_ends_down),
 		case_of(changes_are_told_together),
 		case_of(who_leaves_hears_nothing_more),
