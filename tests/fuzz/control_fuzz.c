@@ -38,6 +38,7 @@
 #include "shm/doorbell.h"
 #include "shm/log.h"
 #include "uapi/protocol/protocol.h"
+#include "uapi/protocol/umad_ring.h"
 
 #define CLIENTS     4u
 #define STEPS_MAX   64u
@@ -230,9 +231,11 @@ static void send_bytes(struct client *c, const void *bytes, size_t length,
 /* -- what comes back -------------------------------------------------------------------- */
 
 /* Of those that come with HELLO, or with a port. False: it is not kept. */
-static bool keep(struct client *c, int fd, unsigned int n)
+static bool keep(struct client *c, uint16_t op, int fd, unsigned int n)
 {
-	int *const place[] = { &c->event_fd, NULL, &c->memory[1], &c->memory[0] };
+	int *const hello[] = { &c->event_fd, NULL, &c->memory[1], &c->memory[0] };
+	int *const port[] = { &c->event_fd, &c->memory[0], NULL, NULL };
+	int *const *place = op == UAPI_HELLO ? hello : port;
 
 	if (n >= 4 || !place[n] || *place[n] >= 0)
 		return false;
@@ -267,7 +270,7 @@ static void take_descriptors(struct client *c, struct msghdr *msg, uint16_t op,
 			if (op == UAPI_STATUS)
 				check_status(fd);
 			if ((op != UAPI_HELLO && op != UAPI_UMAD_OPEN) ||
-			    !keep(c, fd, count))
+			    !keep(c, op, fd, count))
 				close(fd);
 			count++;
 		}
@@ -322,8 +325,6 @@ static size_t event_bytes(uint16_t op)
 		return sizeof(struct uapi_cm_event);
 	case UAPI_EVENT_ASYNC:
 		return sizeof(struct uapi_async_event);
-	case UAPI_EVENT_UMAD:
-		return sizeof(struct uapi_umad_message);
 	default:
 		return 0;
 	}
@@ -336,7 +337,7 @@ static void check_event(const uint8_t *bytes, size_t length)
 	memcpy(&h, bytes, sizeof(h));
 	expect(length >= sizeof(h) && length - sizeof(h) == event_bytes(h.op),
 	       "an event of another size");
-	expect(event_bytes(h.op) || h.op == UAPI_EVENT_UMAD_FILE, "an unknown event");
+	expect(event_bytes(h.op) || h.op == UAPI_UMAD_BELL, "an unknown event");
 }
 
 static void listen_to(struct client *c)
@@ -431,14 +432,14 @@ static void send_raw(struct client *c, uint8_t fds, const uint8_t *bytes, size_t
 	send_bytes(c, bytes, length, fds & 0xf, fds >> 4);
 }
 
-/* Nobody answers; what is no MAD ends the port. */
+/* Into the ring of a port, and the bell; what is none ends the port. */
 static void speak(struct client *c, uint8_t op, uint8_t fds, const uint8_t *bytes,
 		  size_t length)
 {
-	struct {
-		struct uapi_header header;
-		struct uapi_umad_message message;
-	} packet = { .header = { .length = sizeof(packet), .op = UAPI_UMAD_SEND } };
+	struct uapi_header bell = { .length = sizeof(bell), .op = UAPI_UMAD_BELL };
+	struct uapi_umad_message m = { 0 };
+	struct uapi_umad_rings *rings;
+	struct uapi_umad_end out;
 
 	if (c->event_fd < 0)
 		return;
@@ -446,9 +447,14 @@ static void speak(struct client *c, uint8_t op, uint8_t fds, const uint8_t *byte
 		send_on(c->event_fd, bytes, length, fds & 0xf, fds >> 4);
 		return;
 	}
-	memcpy(&packet.message, bytes,
-	       length < sizeof(packet.message) ? length : sizeof(packet.message));
-	send_on(c->event_fd, &packet, sizeof(packet), fds & 0xf, fds >> 4);
+	if (c->memory[0] >= 0 && !uapi_umad_rings_map(c->memory[0], &rings)) {
+		memcpy(&m, bytes, length < sizeof(m) ? length : sizeof(m));
+		out = (struct uapi_umad_end){ &rings->out,
+					      atomic_load(&rings->out.head) };
+		uapi_umad_ring_put(&out, &m);
+		uapi_umad_rings_unmap(rings);
+	}
+	send_on(c->event_fd, &bell, sizeof(bell), fds & 0xf, fds >> 4);
 }
 
 static void scribble(struct client *c, uint8_t op, const uint8_t *bytes, size_t length)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Sending and receiving (spec/userland 4.2, spec/sa-sm 5.3). A MAD goes one way, by the
- * port's socket, and verbcastd is asked only where it may have to refuse.
+ * port's ring, and verbcastd is asked only where it may have to refuse. What is longer than
+ * a MAD travels in a memory file.
  *
- * What is longer than a MAD travels in a memory file. It comes in two packets; of one that
- * the program's buffer is too small for the second stays where it is, so that a poll goes
- * on reporting it.
+ * What comes in a ring is announced by a bell in the socket, which stays there until the
+ * ring is empty, so that a poll goes on reporting what is left. While its bell has not been
+ * seen there is nothing: otherwise the bell might come when all is taken.
  *
  * Differs: a send that cannot be made for want of memory, or of room for what waits for
  * answers, comes back with its status, like one that has failed later.
@@ -33,11 +34,6 @@
 #define RMPP_HEADER     36u
 #define METHOD_REPRESS  0x07
 #define METHOD_RESPONSE 0x80
-
-struct packet {
-	struct uapi_header header;
-	struct uapi_umad_message message;
-};
 
 /* -- out ---------------------------------------------------------------------------- */
 
@@ -115,22 +111,33 @@ static bool is_sure(struct port *port, const struct uapi_umad_message *m)
 	return is_response(m->mad) || !atomic_load(requests_of(port, m->agent, m->mad));
 }
 
-static int send_packet(const struct port *port, const struct uapi_umad_message *m)
+/* A bell that does not fit need not: there are some that have not been read. */
+static int ring_bell(const struct port *port)
 {
-	struct packet p = {
-		.header = { .length = sizeof(p), .op = UAPI_UMAD_SEND },
-		.message = *m,
-	};
+	struct uapi_header bell = { .length = sizeof(bell), .op = UAPI_UMAD_BELL };
 
-	while (send(port->socket.fd, &p, sizeof(p), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
-		struct pollfd room = { .fd = port->socket.fd, .events = POLLOUT };
-
-		if (errno == EAGAIN)
-			(void)poll(&room, 1, -1);
-		else if (errno != EINTR)
-			return -ENODEV;
-	}
+	if (send(port->socket.fd, &bell, sizeof(bell), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
+	    errno != EAGAIN)
+		return -ENODEV;
 	return 0;
+}
+
+/* -ENOBUFS: there is no room. */
+static int put(struct port *port, const struct uapi_umad_message *m)
+{
+	bool has_room, is_heard;
+	int r = 0;
+
+	pthread_mutex_lock(&port->send_lock);
+	has_room = uapi_umad_ring_put(&port->out, m);
+	is_heard = has_room && uapi_umad_ring_is_heard(&port->out);
+	pthread_mutex_unlock(&port->send_lock);
+	if (is_heard)
+		r = ring_bell(port);
+	/* So that the next is told so, too. */
+	if (r < 0)
+		atomic_store(&port->rings->out.listens, 1);
+	return has_room ? r : -ENOBUFS;
 }
 
 static int ask_to_send(struct port *port, struct uapi_umad_message *m,
@@ -159,8 +166,8 @@ static int send_message(struct port *port, struct uapi_umad_message *m,
 			const uint8_t *bytes)
 {
 	size_t inlined = m->length < sizeof(m->mad) ? m->length : sizeof(m->mad);
+	int r = -ENOBUFS, cancel;
 	bool sure, waits;
-	int r, cancel;
 
 	memcpy(m->mad, bytes, inlined);
 	sure = is_sure(port, m);
@@ -169,7 +176,10 @@ static int send_message(struct port *port, struct uapi_umad_message *m,
 	if (waits)
 		count_request(requests_of(port, m->agent, m->mad));
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	r = sure ? send_packet(port, m) : ask_to_send(port, m, bytes);
+	if (sure)
+		r = put(port, m);
+	if (r == -ENOBUFS)
+		r = ask_to_send(port, m, bytes);
 	pthread_setcancelstate(cancel, &cancel);
 	if (r < 0 && waits)
 		uncount(port, m);
@@ -205,75 +215,45 @@ VC_EXPORT int umad_send(int portid, int agentid, void *umad, int length, int tim
 
 /* -- in ----------------------------------------------------------------------------- */
 
-static int take_fd(struct msghdr *msg)
-{
-	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
-	int fd;
-
-	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-		return -1;
-	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-	return fd;
-}
-
-/* Beside a packet. */
-union control {
-	struct cmsghdr align;
-	char bytes[CMSG_SPACE(sizeof(int))];
+/* How a call finds out about the bell. */
+enum bell {
+	BELL_LOOK,
+	BELL_POLLED, /* the socket was readable */
+	BELL_WAIT,   /* a poll comes next, anyway */
 };
 
-/* The next packet; how many bytes, or a negative errno; -ENODEV: verbcastd has closed the
- * port. `*fd` gets what goes along, or -1. */
-static int next_packet(int portid, struct packet *p, int flags, int *fd)
+/* -EAGAIN: it has not come; -ENODEV: verbcastd has closed the port. */
+static int hear_bell(struct port *port, enum bell bell)
 {
-	union control control;
-	struct iovec iov = { p, sizeof(*p) };
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = sizeof(control.bytes),
-	};
+	char byte;
 	ssize_t n;
 
-	*fd = -1;
-	n = recvmsg(portid, &msg, flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	if (n < 0)
-		return -errno;
+	if (!port->is_rung && bell == BELL_WAIT)
+		return -EAGAIN;
+	if (!port->is_rung && bell == BELL_LOOK) {
+		n = recv(port->socket.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+		if (n <= 0)
+			return n < 0 && errno != ECONNRESET ? -errno : -ENODEV;
+	}
+	port->is_rung = true;
+	return 0;
+}
+
+/* All has been taken: the bell goes, and the next is listened for. */
+static int silence_bell(struct port *port)
+{
+	char byte;
+	ssize_t n = recv(port->socket.fd, &byte, 1, MSG_DONTWAIT);
+
+	port->is_rung = false;
 	if (n == 0)
 		return -ENODEV;
-	*fd = take_fd(&msg);
-	if ((size_t)n < sizeof(p->header) || p->header.length != n ||
-	    msg.msg_flags & MSG_TRUNC)
-		return -EPROTO;
-	return msg.msg_flags & MSG_CTRUNC ? -EMFILE : (int)n;
-}
-
-/* A message, or the beginning of one; with MSG_PEEK it stays there. */
-static int next_message(int portid, struct packet *p, int flags)
-{
-	int fd, r = next_packet(portid, p, flags, &fd);
-
-	if (fd >= 0)
-		close(fd);
-	if (r < 0)
-		return r;
-	return r == sizeof(*p) && p->header.op == UAPI_EVENT_UMAD ? 0 : -EPROTO;
-}
-
-/* What belongs to a beginning that was taken: 0, and a descriptor. */
-static int next_file(int portid, int *ret_fd)
-{
-	struct packet p;
-	int r = next_packet(portid, &p, 0, ret_fd);
-
-	if (r == -EAGAIN || r == -ENODEV)
-		return r;
-	if (r == sizeof(p.header) && p.header.op == UAPI_EVENT_UMAD_FILE && *ret_fd >= 0)
-		return 0;
-	if (*ret_fd >= 0)
-		close(*ret_fd);
-	return r == -EMFILE ? r : -EPROTO;
+	if (n < 0) /* another thread had it: one is on its way */
+		return errno == ECONNRESET ? -ENODEV : -EAGAIN;
+	/* What has come meanwhile may not have been rung for; verbcastd looks. */
+	if (!uapi_umad_ring_listen(&port->in))
+		(void)ring_bell(port);
+	return -EAGAIN;
 }
 
 static void fill_header(struct ib_user_mad *mad, const struct uapi_umad_message *m)
@@ -307,85 +287,71 @@ static void copy(struct ib_user_mad *mad, const struct uapi_umad_message *m)
 	       m->length < sizeof(m->mad) ? m->length : sizeof(m->mad));
 }
 
-/* Who has no room for a MAD finds it again. */
-static int receive_small(struct port *port, struct ib_user_mad *mad, int *length)
+/* All of a long message. */
+static int fetch(struct port *port, struct ib_user_mad *mad, size_t length)
 {
-	size_t room = *length > 0 ? (size_t)*length : 0;
-	struct packet p;
-	int r = next_message(port->socket.fd, &p, MSG_PEEK);
+	int fds[UAPI_FDS_MAX];
+	struct uapi_call call = { .op = UAPI_UMAD_FETCH, .recv_fds = fds };
+	int r = port_call(port, &call);
 
-	if (r < 0 && r != -EPROTO)
+	if (r < 0)
 		return r;
-	if (!r) {
-		*length = (int)p.message.length;
-		if (p.message.length > room)
-			return -EINVAL;
-		copy(mad, &p.message);
-		uncount_request(port, &p.message);
-	}
-	/* Nobody can do anything with nonsense. */
-	(void)recv(port->socket.fd, &p, sizeof(p), MSG_DONTWAIT);
-	return r < 0 ? r : (int)p.message.agent;
+	if (!call.recv_fds_n)
+		return -EPROTO;
+	r = memory_file_read(fds[0], mad->data, length);
+	for (unsigned int i = 0; i < call.recv_fds_n; i++)
+		close(fds[i]);
+	return r == -ENODATA ? -EPROTO : r;
 }
 
-static bool is_readable(int fd)
+/* Who has no room for it finds it again: -ENOSPC, and what there is, or -EINVAL where that
+ * would not be a MAD. */
+static int check_room(struct ib_user_mad *mad, size_t room,
+		      const struct uapi_umad_message *m)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-
-	return poll(&p, 1, 0) == 1;
-}
-
-/* A message that has begun: all of it, or -ENOSPC and what there is. Not before its second
- * packet is there, by which a poll finds it again. */
-static int receive_rest(struct port *port, struct ib_user_mad *mad, int *length)
-{
-	struct uapi_umad_message *m = &port->head;
-	size_t room = *length > 0 ? (size_t)*length : 0;
-	int fd, r;
-
-	if (!is_readable(port->socket.fd))
-		return -EAGAIN;
-	*length = (int)m->length;
+	if (m->length <= room)
+		return 0;
 	if (room < sizeof(m->mad))
 		return -EINVAL;
 	copy(mad, m);
-	if (room < m->length)
-		return -ENOSPC;
-	r = next_file(port->socket.fd, &fd);
-	port->has_head = false;
-	if (r < 0)
-		return r;
-	r = memory_file_read(fd, mad->data, m->length);
-	close(fd);
-	if (r == -ENODATA)
-		r = -EPROTO;
+	return -ENOSPC;
+}
+
+/* Its agent, or a negative errno: it is lost. */
+static int take(struct port *port, struct ib_user_mad *mad,
+		const struct uapi_umad_message *m)
+{
+	bool is_long = m->length > sizeof(m->mad);
+	int r;
+
+	copy(mad, m);
+	r = is_long ? fetch(port, mad, m->length) : 0;
+	uncount_request(port, m);
+	if (uapi_umad_ring_drop(&port->in))
+		(void)ring_bell(port);
+	if (uapi_umad_ring_is_empty(&port->in))
+		(void)silence_bell(port);
 	return r < 0 ? r : (int)m->agent;
 }
 
-static int receive_locked(struct port *port, struct ib_user_mad *mad, int *length)
+static int receive_locked(struct port *port, struct ib_user_mad *mad, int *length,
+			  enum bell bell)
 {
-	struct packet p;
-	int r;
+	struct uapi_umad_message m;
+	int r = hear_bell(port, bell);
 
-	if (port->has_head)
-		return receive_rest(port, mad, length);
-	if (*length < (int)sizeof(p.message.mad))
-		return receive_small(port, mad, length);
-	r = next_message(port->socket.fd, &p, 0);
+	if (!r)
+		r = uapi_umad_ring_look(&port->in, &m);
 	if (r < 0)
 		return r;
-	uncount_request(port, &p.message);
-	if (p.message.length > sizeof(p.message.mad)) {
-		port->head = p.message;
-		port->has_head = true;
-		return receive_rest(port, mad, length);
-	}
-	*length = (int)p.message.length;
-	copy(mad, &p.message);
-	return (int)p.message.agent;
+	if (!r)
+		return silence_bell(port);
+	r = check_room(mad, *length > 0 ? (size_t)*length : 0, &m);
+	*length = (int)m.length;
+	return r < 0 ? r : take(port, mad, &m);
 }
 
-static int receive(int portid, struct ib_user_mad *mad, int *length)
+static int receive(int portid, struct ib_user_mad *mad, int *length, enum bell bell)
 {
 	struct port *port = port_get(portid);
 	int r;
@@ -393,7 +359,7 @@ static int receive(int portid, struct ib_user_mad *mad, int *length)
 	if (!port)
 		return -EBADF;
 	pthread_mutex_lock(&ports_receive_lock);
-	r = receive_locked(port, mad, length);
+	r = receive_locked(port, mad, length, bell);
 	pthread_mutex_unlock(&ports_receive_lock);
 	port_put(port);
 	return r;
@@ -431,10 +397,11 @@ static int port_has_ended(int portid, int timeout_ms)
 	return refuse(-EIO, ENODEV);
 }
 
-/* The waits are cancellation points, as OpenSM needs it; the rest is none. What is there
- * already is taken without waiting. */
+/* The waits are cancellation points, as OpenSM needs it; the rest is none. What is left in
+ * a ring is taken without waiting. */
 VC_EXPORT int umad_recv(int portid, void *umad, int *length, int timeout_ms)
 {
+	enum bell bell = timeout_ms ? BELL_WAIT : BELL_LOOK;
 	int r, room, cancel;
 
 	if (!umad || !length)
@@ -444,7 +411,7 @@ VC_EXPORT int umad_recv(int portid, void *umad, int *length, int timeout_ms)
 		pthread_testcancel();
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 		*length = room;
-		r = receive(portid, umad, length);
+		r = receive(portid, umad, length, bell);
 		pthread_setcancelstate(cancel, &cancel);
 		if (r != -EAGAIN || !timeout_ms)
 			break;
@@ -452,6 +419,7 @@ VC_EXPORT int umad_recv(int portid, void *umad, int *length, int timeout_ms)
 		r = wait_for(portid, timeout_ms);
 		if (r < 0)
 			return r;
+		bell = BELL_POLLED;
 	}
 	if (r == -ENODEV)
 		return port_has_ended(portid, timeout_ms);

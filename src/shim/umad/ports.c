@@ -13,6 +13,7 @@
 #include <infiniband/umad.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "shim/export.h"
@@ -36,7 +37,8 @@ static void fork_parent(void)
 	pthread_mutex_unlock(&ports_lock);
 }
 
-/* What the child keeps open would keep the port alive beyond its parent's end. */
+/* What the child keeps open would keep the port alive beyond its parent's end. The rings'
+ * mapping it does not have. */
 static void fork_child(void)
 {
 	pthread_mutex_init(&ports_lock, NULL);
@@ -64,6 +66,8 @@ static void put_locked(struct port *port)
 		return;
 	uapi_connection_close(port->connection);
 	descriptor_close(&port->socket);
+	uapi_umad_rings_unmap(port->rings);
+	pthread_mutex_destroy(&port->send_lock);
 	free(port);
 }
 
@@ -136,8 +140,9 @@ int port_call(struct port *port, struct uapi_call *call)
 
 /* -- open and close ----------------------------------------------------------------- */
 
-static int ask_for_socket(struct uapi_connection *c, const struct uapi_umad_port *which,
-			  int *ret_fd)
+/* The socket and the rings' file. */
+static int ask_to_open(struct uapi_connection *c, const struct uapi_umad_port *which,
+		       int ret_fds[2])
 {
 	struct uapi_umad_open req = { .id = which->id, .port_num = which->port_num };
 	int fds[UAPI_FDS_MAX];
@@ -152,29 +157,56 @@ static int ask_for_socket(struct uapi_connection *c, const struct uapi_umad_port
 	r = site_call(c, &call);
 	if (r < 0)
 		return r;
-	for (unsigned int i = 1; i < call.recv_fds_n; i++)
-		close(fds[i]);
-	if (!call.recv_fds_n)
+	if (call.recv_fds_n != 2) {
+		for (unsigned int i = 0; i < call.recv_fds_n; i++)
+			close(fds[i]);
 		return -EPROTO;
-	*ret_fd = fds[0];
+	}
+	memcpy(ret_fds, fds, 2 * sizeof(*fds));
 	return 0;
 }
 
-static int publish(struct uapi_connection *c, int fd)
+static int hold(struct port *port, int fd)
+{
+	descriptor_hold(&port->socket, fd);
+	if (port->socket.fd < 0)
+		return -EMFILE;
+	pthread_mutex_init(&port->send_lock, NULL);
+	port->out = (struct uapi_umad_end){ &port->rings->out, 0 };
+	port->in = (struct uapi_umad_end){ &port->rings->in, 0 };
+	port->refs = 1;
+	return 0;
+}
+
+/* Takes over the descriptors. */
+static int make_port(const int fds[2], struct port **ret)
 {
 	struct port *port = calloc(1, sizeof(*port));
+	int r = port ? uapi_umad_rings_map(fds[1], &port->rings) : -ENOMEM;
 
-	if (!port) {
-		close(fd);
-		return -ENOMEM;
-	}
-	descriptor_hold(&port->socket, fd);
-	if (port->socket.fd < 0) {
+	close(fds[1]);
+	if (r < 0)
+		close(fds[0]);
+	else
+		r = hold(port, fds[0]);
+	if (r < 0) {
+		if (port)
+			uapi_umad_rings_unmap(port->rings);
 		free(port);
-		return -EMFILE;
+		return r;
 	}
+	*ret = port;
+	return 0;
+}
+
+static int publish(struct uapi_connection *c, const int fds[2])
+{
+	struct port *port;
+	int r = make_port(fds, &port);
+
+	if (r < 0)
+		return r;
 	port->connection = c;
-	port->refs = 1;
 	pthread_once(&fork_once, fork_handlers_install);
 	pthread_mutex_lock(&ports_lock);
 	find_locked(-1);
@@ -187,14 +219,14 @@ VC_EXPORT int umad_open_port(const char *ca_name, int portnum)
 {
 	struct uapi_umad_port which;
 	struct uapi_connection *c;
-	int fd, r;
+	int fds[2], r;
 
 	r = site_connect_and_find(&c, ca_name, portnum, &which);
 	if (r < 0)
 		return refuse(r, -r);
-	r = ask_for_socket(c, &which, &fd);
+	r = ask_to_open(c, &which, fds);
 	if (!r)
-		r = publish(c, fd);
+		r = publish(c, fds);
 	if (r < 0) {
 		uapi_connection_close(c);
 		errno = -r;

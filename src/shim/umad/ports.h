@@ -13,6 +13,7 @@
 #include "base/descriptor.h"
 #include "base/list.h"
 #include "site.h"
+#include "uapi/protocol/umad_ring.h"
 
 /*
  * Requests that may be under way, counted by a hash of agent, class and transaction. While
@@ -31,10 +32,11 @@ struct port {
 	bool told_of_end;        /* guarded by ports.c's lock */
 	_Atomic uint32_t agents; /* a bit each that is registered */
 	_Atomic uint8_t requests[PORT_REQUESTS];
-	/* The beginning of a longer message, whose rest is the next packet; guarded by
-	 * ports_receive_lock. */
-	bool has_head;
-	struct uapi_umad_message head;
+	struct uapi_umad_rings *rings;
+	pthread_mutex_t send_lock; /* held while a message is put into the ring */
+	struct uapi_umad_end out;  /* guarded by send_lock */
+	struct uapi_umad_end in;   /* guarded by ports_receive_lock, as is the next */
+	bool is_rung; /* the bell of what is in the ring was seen, and is in the socket */
 };
 
 /* Null: no port of ours is open under this number. A port that is got has to be put. */
@@ -44,8 +46,7 @@ void port_put(struct port *port);
 bool port_was_told_of_its_end(int portid);
 int port_call(struct port *port, struct uapi_call *call);
 
-/* Held while a message is taken off a socket, so that two threads do not share one; never
- * while one is waited for. */
+/* Held while a message is taken off a ring; never while one is waited for. */
 extern pthread_mutex_t ports_receive_lock;
 
 #endif

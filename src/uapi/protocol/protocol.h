@@ -22,7 +22,7 @@
 #include <sys/socket.h>
 
 #define UAPI_MAGIC       0x56434354u /* "VCCT" */
-#define UAPI_VERSION     4u
+#define UAPI_VERSION     5u
 #define UAPI_MESSAGE_MAX 65536u
 #define UAPI_FDS_MAX     4
 
@@ -90,7 +90,8 @@ static_assert(sizeof(struct uapi_header) == 16, "protocol");
 	OP(82, UMAD_REGISTER, uapi_umad_register, uapi_umad_agent)     \
 	OP(83, UMAD_UNREGISTER, uapi_umad_agent, uapi_none)            \
 	OP(84, UMAD_SEND, uapi_umad_message, uapi_none)                \
-	OP(85, UMAD_ISSM, uapi_umad_open, uapi_umad_issm)
+	OP(85, UMAD_ISSM, uapi_umad_open, uapi_umad_issm)              \
+	OP(86, UMAD_FETCH, uapi_none, uapi_none)
 
 enum uapi_op {
 #define UAPI_ENUM(number, name, request, reply) UAPI_##name = number,
@@ -494,8 +495,9 @@ struct uapi_umad_port {
 	uint32_t port_num;
 };
 
-/* One port a connection (-EBUSY), until that ends. Descriptor: the port's own socket, on
- * which messages arrive as UAPI_EVENT_UMAD; to close it is to end the connection. */
+/* One port a connection (-EBUSY), until that ends. Descriptors: [0] the port's own socket,
+ * to close which is to end the connection, [1] its rings (umad_ring.h). The socket has a
+ * bell (UAPI_UMAD_BELL) to be read while something is in the ring to the program. */
 struct uapi_umad_open {
 	uint32_t id; /* uapi_umad_port.id */
 	uint32_t port_num;
@@ -527,12 +529,12 @@ struct uapi_umad_agent {
  * of it is in a memory file, sealed against shrinking.
  *
  * Out: where to. As a request, with the memory file; 0: it is under way. Or, what fits in
- * `mad` alone, as a packet of UMAD_SEND on the port's socket, which nobody answers: what
- * is refused then comes back as if it had failed.
+ * `mad` alone, in the port's ring, which nobody answers: what is refused then comes back as
+ * if it had failed.
  *
- * In, on the port's socket: where from; or, status not 0, what went out and has come back,
- * its header alone. The packet after a longer one is UAPI_EVENT_UMAD_FILE, which has no
- * body but the memory file; or none, and then the message is lost.
+ * In, in the port's ring: where from; or, status not 0, what went out and has come back,
+ * its header alone. Of a longer one UMAD_FETCH brings the memory file, once, the oldest
+ * first (-ENOENT: there is none); if that fails the message is lost.
  */
 struct uapi_umad_message {
 	uint32_t agent;
@@ -553,10 +555,9 @@ static_assert(sizeof(struct uapi_umad_message) == 316, "protocol");
 /* -- events (verbcastd to client, on the event socket) ------------------------------ */
 
 enum uapi_event_op {
-	UAPI_EVENT_CM = 0x8001,        /* body uapi_cm_event */
-	UAPI_EVENT_ASYNC = 0x8002,     /* body uapi_async_event */
-	UAPI_EVENT_UMAD = 0x8003,      /* body uapi_umad_message, on its port's socket */
-	UAPI_EVENT_UMAD_FILE = 0x8004, /* after it; no body, a descriptor */
+	UAPI_EVENT_CM = 0x8001,    /* body uapi_cm_event */
+	UAPI_EVENT_ASYNC = 0x8002, /* body uapi_async_event */
+	UAPI_UMAD_BELL = 0x8003,   /* no body; both ways, on a port's socket */
 };
 
 struct uapi_cm_event {

@@ -228,7 +228,7 @@ static const struct uapi_op_entry *find_op(const struct connection *c, unsigned 
 static bool may_ask(const struct connection *c, unsigned int op)
 {
 	if ((op >= UAPI_ADMIN && op <= UAPI_NETNS_ADDRESS) ||
-	    (op >= UAPI_UMAD_QUERY && op <= UAPI_UMAD_ISSM))
+	    (op >= UAPI_UMAD_QUERY && op <= UAPI_UMAD_FETCH))
 		return c->state == CONNECTION_TOOL;
 	return op < UAPI_MAP_PEER || c->state == CONNECTION_PROCESS;
 }

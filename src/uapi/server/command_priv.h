@@ -76,7 +76,7 @@ struct uapi_command {
 
 extern const struct uapi_command verbs_commands[]; /* ops 16 .. 35 */
 extern const struct uapi_command cm_commands[];    /* ops 64 .. 74 */
-extern const struct uapi_command umad_commands[];  /* ops 80 .. 85 */
+extern const struct uapi_command umad_commands[];  /* ops 80 .. 86 */
 
 int verbs_client_open(struct uapi_client *c);
 /* Destroys all verbs objects of the client, dependants first; attached queue pairs are

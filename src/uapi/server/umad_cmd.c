@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The commands of libibumad, ops 80 to 85: what ib_umad is to Linux, and the files of
+ * The commands of libibumad, ops 80 to 86: what ib_umad is to Linux, and the files of
  * sysfs that the library reads. A caller's node shows its devices that carry MADs; each
  * connection may open one port of them.
  */
@@ -138,11 +138,11 @@ static int umad_open(struct uapi_client *c, const void *request, void *reply,
 	r = find_port(c, req, &device);
 	if (r < 0)
 		return r;
-	r = umad_port_create(c, device, req->port_num, &fds->out[0]);
+	r = umad_port_create(c, device, req->port_num, fds->out);
 	if (r < 0)
 		return r;
-	fds->out_count = 1;
-	fds->close_out = 1u << 0;
+	fds->out_count = 2;
+	fds->close_out = 1u << 0 | 1u << 1;
 	return 0;
 }
 
@@ -209,6 +209,20 @@ static int umad_send(struct uapi_client *c, const void *request, void *reply,
 	return umad_port_send(c->umad, m, m->mad);
 }
 
+/* -- receiving ---------------------------------------------------------------------- */
+
+static int umad_fetch(struct uapi_client *c, const void *request, void *reply,
+		      struct uapi_fds *fds)
+{
+	int r = c->umad ? umad_queue_fetch(&c->umad->queue, &fds->out[0]) : -EBADF;
+
+	if (r < 0)
+		return r;
+	fds->out_count = 1;
+	fds->close_out = 1u << 0;
+	return 0;
+}
+
 void umad_client_close(struct uapi_client *c)
 {
 	umad_port_destroy(c->umad);
@@ -216,11 +230,8 @@ void umad_client_close(struct uapi_client *c)
 }
 
 const struct uapi_command umad_commands[] = {
-	{ UAPI_UMAD_QUERY, umad_query },
-	{ UAPI_UMAD_OPEN, umad_open },
-	{ UAPI_UMAD_REGISTER, umad_register },
-	{ UAPI_UMAD_UNREGISTER, umad_unregister },
-	{ UAPI_UMAD_SEND, umad_send },
-	{ UAPI_UMAD_ISSM, umad_issm },
-	{ 0, NULL },
+	{ UAPI_UMAD_QUERY, umad_query },       { UAPI_UMAD_OPEN, umad_open },
+	{ UAPI_UMAD_REGISTER, umad_register }, { UAPI_UMAD_UNREGISTER, umad_unregister },
+	{ UAPI_UMAD_SEND, umad_send },         { UAPI_UMAD_ISSM, umad_issm },
+	{ UAPI_UMAD_FETCH, umad_fetch },       { 0, NULL },
 };

@@ -323,7 +323,7 @@ static void is_closed(void *arg)
 }
 
 int umad_port_create(struct uapi_client *c, struct ib_device *device, uint32_t port_num,
-		     int *ret_peer_fd)
+		     int ret_fds[2])
 {
 	struct umad_port *port = calloc(1, sizeof(*port));
 	int r;
@@ -338,7 +338,7 @@ int umad_port_create(struct uapi_client *c, struct ib_device *device, uint32_t p
 	port->queue.sent = was_sent;
 	port->queue.closed = is_closed;
 	port->queue.arg = port;
-	r = umad_queue_open(&port->queue, c->loop, ret_peer_fd);
+	r = umad_queue_open(&port->queue, c->loop, ret_fds);
 	if (r < 0) {
 		free(port);
 		return r;

@@ -2,7 +2,7 @@
 /*
  * Between the files of the libibumad commands: umad_cmd.c (the table, what ports are like),
  * umad_port.c (an open port: its agents and what they send) and umad_queue.c (the port's
- * socket, on which its messages go to the program).
+ * rings and its socket, by which its messages go to and from the program).
  */
 #ifndef UAPI_SERVER_UMAD_PRIV_H
 #define UAPI_SERVER_UMAD_PRIV_H
@@ -10,42 +10,39 @@
 #include "base/list.h"
 #include "core/mad/ib_mad.h"
 #include "loop/loop.h"
+#include "uapi/protocol/umad_ring.h"
 #include "uapi/server/command_priv.h"
 
-#define UMAD_TOGETHER 16u /* packets in one call, either way */
-
-/* Also how it looks on the socket. */
-struct umad_packet {
-	struct uapi_header header;
-	struct uapi_umad_message message;
-};
-
-/* Messages on their way to the program, in order: until the end of the turn, so that what
- * comes together is one system call, and then until its socket has room. */
+/* The messages of an open port, both ways: in its rings, and beside them what has no room
+ * there. What came together in a turn of the loop rings once, at its end. */
 struct umad_queue {
 	int fd; /* our end of the port's socket; -1: not open */
 	struct loop *loop;
-	struct loop_late late;
-	struct umad_packet together[UMAD_TOGETHER];
-	unsigned int together_count;
 	struct loop_io *io;
+	struct loop_timer *again; /* more of what the program has sent, in the next turn */
+	struct loop_late late;
+	struct uapi_umad_rings *rings;
+	struct uapi_umad_end out, in;
 	bool broken;          /* nothing is to be expected from it any more */
-	struct list messages; /* struct queued_message */
+	struct list messages; /* struct queued_message that wait for room, `count` */
+	struct list files;    /* the same: they are in the ring, and are to be fetched */
 	unsigned int count;
-	size_t bytes;
-	unsigned int files; /* memory files sent since the socket was last seen empty */
+	size_t bytes; /* of both */
 	/* From the loop, or from umad_queue_take: what the program sends; its end is
-	 * closed, or it does not keep the frame. */
+	 * closed, or what it writes is nonsense. */
 	void (*sent)(void *arg, const struct uapi_umad_message *m);
 	void (*closed)(void *arg);
 	void *arg;
 };
 
-int umad_queue_open(struct umad_queue *q, struct loop *loop, int *ret_peer_fd);
+/* The program gets the socket and the rings' file. */
+int umad_queue_open(struct umad_queue *q, struct loop *loop, int ret_fds[2]);
 /* One that is not open is fine. */
 void umad_queue_close(struct umad_queue *q);
-/* Send what waits for the end of the turn. */
+/* Ring, if the program listens, for what waits for the end of the turn. */
 void umad_queue_flush(struct umad_queue *q);
+/* The bytes of the oldest long message; -ENOENT: there is none. It is gone in any case. */
+int umad_queue_fetch(struct umad_queue *q, int *ret_fd);
 /* Take all that the program has sent so far. */
 void umad_queue_take(struct umad_queue *q);
 /* `bytes` has all of it, m->length. What a program that does not read has no room for is
@@ -67,8 +64,9 @@ struct umad_port {
 	size_t send_bytes;
 };
 
+/* The descriptors of UMAD_OPEN. */
 int umad_port_create(struct uapi_client *c, struct ib_device *device, uint32_t port_num,
-		     int *ret_peer_fd);
+		     int ret_fds[2]);
 void umad_port_destroy(struct umad_port *port);
 int umad_port_register(struct umad_port *port, const struct uapi_umad_register *req,
 		       uint32_t *ret_agent);

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The socket of an open port. One message to the program is one packet of it; what is
- * longer than a MAD has a second packet with a memory file. So a program may poll and look
- * at the first, and the second stays there while its buffer is too small for all
- * (spec/sa-sm 5.3). What the program sends comes by the same socket.
- *
- * Packets that the socket has no room for wait here. Memory files in flight are counted by
- * the kernel against the user's limit of descriptors, so they are few at a time.
+ * The rings and the socket of an open port. Messages to the program go into its ring, what
+ * it sends comes by the other, and the socket has the bells of both, and the end. What is
+ * longer than a MAD is kept here until the program fetches it, so that it may poll and look
+ * at the beginning while its buffer is too small for all (spec/sa-sm 5.3). What the ring
+ * has no room for waits here, too.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sockios.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -24,170 +20,52 @@
 
 #define QUEUED_MAX       4096u
 #define QUEUED_BYTES_MAX (32u << 20)
-#define FILES_MAX        16u
 #define FILE_SEALS       (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
+#define TAKEN_MAX        64u /* messages of the program in one turn */
 
 struct queued_message {
 	struct list link;
-	bool begun; /* the packet before the memory file is out */
 	struct uapi_umad_message message;
 	uint8_t bytes[]; /* message.length */
 };
 
-/* Has the program read all that was sent? */
-static bool is_drained(int fd)
+static void forget(struct umad_queue *q, struct queued_message *m)
 {
-	int unread = 0;
-
-	return ioctl(fd, SIOCOUTQ, &unread) == 0 && unread == 0;
-}
-
-static void packet_make(struct umad_packet *p, const struct uapi_umad_message *m)
-{
-	p->header = (struct uapi_header){ .length = sizeof(*p), .op = UAPI_EVENT_UMAD };
-	p->message = *m;
-}
-
-/* What sendmmsg and recvmmsg want to know of packets that lie one behind the other. */
-struct packet_vector {
-	struct iovec iov[UMAD_TOGETHER];
-	struct mmsghdr msgs[UMAD_TOGETHER];
-};
-
-static void vector_make(struct packet_vector *v, struct umad_packet *packets,
-			unsigned int count)
-{
-	for (unsigned int i = 0; i < count; i++) {
-		v->iov[i] = (struct iovec){ &packets[i], sizeof(packets[i]) };
-		v->msgs[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &v->iov[i],
-							    .msg_iovlen = 1 } };
-	}
-}
-
-static int send_head(struct umad_queue *q, const struct uapi_umad_message *m)
-{
-	struct umad_packet p;
-
-	packet_make(&p, m);
-	return uapi_message_send(q->fd, &p, sizeof(p), NULL);
-}
-
-/* -1: there is none, and who waits for it is told so. */
-static int send_file(struct umad_queue *q, int fd)
-{
-	struct uapi_header header = {
-		.length = sizeof(header),
-		.op = UAPI_EVENT_UMAD_FILE,
-		.fds = fd >= 0,
-	};
-	struct uapi_fds fds = { .out = { fd }, .out_count = fd >= 0 };
-	int r = uapi_message_send(q->fd, &header, sizeof(header), &fds);
-
-	if (!r)
-		q->files += fds.out_count;
-	return r;
-}
-
-static int make_next_file(struct umad_queue *q, const uint8_t *bytes, size_t length)
-{
-	if (is_drained(q->fd))
-		q->files = 0;
-	if (q->files >= FILES_MAX)
-		return -ENOBUFS;
-	return memory_file_create("verbcast-mad", bytes, length, FILE_SEALS);
-}
-
-/* 0; -EAGAIN: no room now for the rest, of which *begun tells; else it cannot be sent. */
-static int send_message(struct umad_queue *q, const struct uapi_umad_message *m,
-			const uint8_t *bytes, bool *begun)
-{
-	bool is_long = m->length > sizeof(m->mad);
-	int fd = is_long ? make_next_file(q, bytes, m->length) : -1;
-	int r = 0;
-
-	if (is_long && fd < 0 && !*begun)
-		return fd;
-	if (!*begun)
-		r = send_head(q, m);
-	if (!r && is_long) {
-		*begun = true;
-		r = send_file(q, fd);
-		/* Not for want of room: the program shall not wait for it. */
-		if (r < 0 && r != -EAGAIN && fd >= 0)
-			r = send_file(q, -1);
-	}
-	if (fd >= 0)
-		close(fd);
-	return r;
-}
-
-static struct queued_message *first(struct umad_queue *q)
-{
-	return container_of(q->messages.next, struct queued_message, link);
-}
-
-static void drop_first(struct umad_queue *q)
-{
-	struct queued_message *m = first(q);
-
 	list_remove(&m->link);
-	q->count--;
 	q->bytes -= m->message.length;
 	free(m);
 }
 
-static int keep(struct umad_queue *q, const struct uapi_umad_message *m,
-		const uint8_t *bytes, bool begun)
+int umad_queue_fetch(struct umad_queue *q, int *ret_fd)
 {
-	struct queued_message *queued;
+	struct queued_message *m;
+	int fd;
 
-	/* What has begun has to end. */
-	if (!begun && (q->count >= QUEUED_MAX || q->bytes + m->length > QUEUED_BYTES_MAX))
-		return -ENOBUFS;
-	queued = malloc(sizeof(*queued) + m->length);
-	if (!queued)
-		return -ENOMEM;
-	queued->begun = begun;
-	queued->message = *m;
-	memcpy(queued->bytes, bytes, m->length);
-	list_append(&q->messages, &queued->link);
-	q->bytes += m->length;
-	if (!q->count++)
-		loop_io_modify(q->io, LOOP_READ | LOOP_WRITE);
+	if (list_empty(&q->files))
+		return -ENOENT;
+	m = container_of(q->files.next, struct queued_message, link);
+	fd = memory_file_create("verbcast-mad", m->bytes, m->message.length, FILE_SEALS);
+	forget(q, m);
+	if (fd < 0)
+		return fd;
+	*ret_fd = fd;
 	return 0;
 }
 
-static void lost(int r)
-{
-	log_debug("a management datagram is lost: %s", strerror(-r));
-}
+/* -- to the program ----------------------------------------------------------------- */
 
-/* How many have gone, or a negative errno; -EAGAIN: none. */
-static int send_together(struct umad_queue *q)
+/* One that does not fit: the program has not read what says the same. */
+static void ring_bell(const struct umad_queue *q)
 {
-	struct packet_vector v;
-	int n;
+	struct uapi_header bell = { .length = sizeof(bell), .op = UAPI_UMAD_BELL };
 
-	vector_make(&v, q->together, q->together_count);
-	do
-		n = sendmmsg(q->fd, v.msgs, q->together_count,
-			     MSG_DONTWAIT | MSG_NOSIGNAL);
-	while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : n;
+	(void)uapi_message_send(q->fd, &bell, sizeof(bell), NULL);
 }
 
 void umad_queue_flush(struct umad_queue *q)
 {
-	int n = q->together_count ? send_together(q) : 0;
-
-	for (unsigned int i = n < 0 ? 0 : (unsigned int)n; i < q->together_count; i++) {
-		const struct uapi_umad_message *m = &q->together[i].message;
-		int r = n < 0 && n != -EAGAIN ? n : keep(q, m, m->mad, false);
-
-		if (r < 0)
-			lost(r);
-	}
-	q->together_count = 0;
+	if (uapi_umad_ring_is_heard(&q->in))
+		ring_bell(q);
 }
 
 static void flush_late(void *arg)
@@ -195,122 +73,212 @@ static void flush_late(void *arg)
 	umad_queue_flush(arg);
 }
 
-static void put_together(struct umad_queue *q, const struct uapi_umad_message *m)
+static bool put_now(struct umad_queue *q, const struct uapi_umad_message *m)
 {
-	packet_make(&q->together[q->together_count++], m);
-	if (q->together_count == UMAD_TOGETHER)
-		umad_queue_flush(q);
-	else
-		loop_late(q->loop, &q->late, flush_late, q);
+	if (!uapi_umad_ring_put(&q->in, m))
+		return false;
+	loop_late(q->loop, &q->late, flush_late, q);
+	return true;
+}
+
+static void put_first(struct umad_queue *q, struct queued_message *m)
+{
+	if (m->message.length <= sizeof(m->message.mad)) {
+		forget(q, m);
+	} else {
+		list_remove(&m->link);
+		list_append(&q->files, &m->link);
+	}
+	q->count--;
+}
+
+/* What waits, as far as there is room. */
+static void drain(struct umad_queue *q)
+{
+	while (q->count) {
+		struct queued_message *m =
+			container_of(q->messages.next, struct queued_message, link);
+
+		if (!put_now(q, &m->message) &&
+		    (uapi_umad_ring_await_room(&q->in) || !put_now(q, &m->message)))
+			return;
+		put_first(q, m);
+	}
+}
+
+static int keep(struct umad_queue *q, const struct uapi_umad_message *m,
+		const uint8_t *bytes)
+{
+	struct queued_message *queued;
+
+	if (q->count >= QUEUED_MAX || q->bytes + m->length > QUEUED_BYTES_MAX)
+		return -ENOBUFS;
+	queued = malloc(sizeof(*queued) + m->length);
+	if (!queued)
+		return -ENOMEM;
+	queued->message = *m;
+	memcpy(queued->bytes, bytes, m->length);
+	list_append(&q->messages, &queued->link);
+	q->bytes += m->length;
+	q->count++;
+	return 0;
 }
 
 void umad_queue_put(struct umad_queue *q, const struct uapi_umad_message *m,
 		    const uint8_t *bytes)
 {
 	struct uapi_umad_message whole = *m;
-	size_t inlined = m->length < sizeof(m->mad) ? m->length : sizeof(m->mad);
-	bool begun = false;
+	bool is_long = m->length > sizeof(m->mad);
 	int r;
 
 	memset(whole.mad, 0, sizeof(whole.mad));
-	memcpy(whole.mad, bytes, inlined);
-	if (!q->count && m->length <= sizeof(m->mad)) {
-		put_together(q, &whole);
+	memcpy(whole.mad, bytes, is_long ? sizeof(m->mad) : m->length);
+	if (!q->count && !is_long && put_now(q, &whole))
 		return;
-	}
-	umad_queue_flush(q);
-	r = q->count ? -EAGAIN : send_message(q, &whole, bytes, &begun);
-	if (r == -EAGAIN)
-		r = keep(q, &whole, bytes, begun);
+	r = keep(q, &whole, bytes);
 	if (r < 0)
-		lost(r);
-}
-
-static void drain(struct umad_queue *q)
-{
-	while (q->count) {
-		struct queued_message *m = first(q);
-
-		if (send_message(q, &m->message, m->bytes, &m->begun) == -EAGAIN)
-			return;
-		drop_first(q);
-	}
-	loop_io_modify(q->io, LOOP_READ);
+		log_debug("a management datagram is lost: %s", strerror(-r));
+	drain(q);
 }
 
 /* -- what the program sends --------------------------------------------------------- */
 
-/* 0: no more; a negative errno: it has not kept the frame, or it is gone. */
-static int take_some(struct umad_queue *q)
+static void end(struct umad_queue *q)
 {
-	static struct umad_packet packets[UMAD_TOGETHER]; /* on the loop's one thread */
-	struct packet_vector v;
-	int n;
-
-	vector_make(&v, packets, UMAD_TOGETHER);
-	n = recvmmsg(q->fd, v.msgs, UMAD_TOGETHER, MSG_DONTWAIT, NULL);
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-	for (int i = 0; i < n; i++) {
-		const struct umad_packet *p = &packets[i];
-
-		if (v.msgs[i].msg_len != sizeof(*p) || p->header.length != sizeof(*p) ||
-		    p->header.op != UAPI_UMAD_SEND ||
-		    v.msgs[i].msg_hdr.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
-			return -EPROTO;
-		q->sent(q->arg, &p->message);
-	}
-	return n;
-}
-
-static void take(struct umad_queue *q, unsigned int turns)
-{
-	int n;
-
-	do
-		n = take_some(q);
-	while (n == (int)UMAD_TOGETHER && --turns);
-	if (n >= 0)
-		return;
 	loop_io_modify(q->io, 0);
 	q->broken = true;
 	q->closed(q->arg);
 }
 
-void umad_queue_take(struct umad_queue *q)
+/* At most so many; false: that was all, and the program rings when there is more. */
+static bool take(struct umad_queue *q, unsigned int most)
 {
-	if (!q->broken)
-		take(q, QUEUED_MAX / UMAD_TOGETHER);
+	struct uapi_umad_message m;
+
+	while (most--) {
+		int n = uapi_umad_ring_look(&q->out, &m);
+
+		if (n < 0) {
+			end(q);
+			return false;
+		}
+		if (n) {
+			(void)uapi_umad_ring_drop(&q->out);
+			q->sent(q->arg, &m);
+		} else if (uapi_umad_ring_listen(&q->out)) {
+			return false;
+		}
+	}
+	return true;
 }
 
-static void ready(void *arg, unsigned int events)
+static void turn(void *arg)
 {
 	struct umad_queue *q = arg;
 
-	if (events & LOOP_READ)
-		take(q, 1);
-	if (events & LOOP_WRITE && !q->broken)
-		drain(q);
+	if (!q->broken && take(q, TAKEN_MAX))
+		loop_timer_arm(q->again, 0);
 }
 
-int umad_queue_open(struct umad_queue *q, struct loop *loop, int *ret_peer_fd)
+void umad_queue_take(struct umad_queue *q)
+{
+	if (!q->broken && take(q, 2 * UAPI_UMAD_SLOTS))
+		loop_timer_arm(q->again, 0);
+}
+
+/* 0: none, or a negative errno: it has not kept the frame, or it is gone. */
+static int read_bell(struct umad_queue *q)
+{
+	struct uapi_header bell;
+	ssize_t n = recv(q->fd, &bell, sizeof(bell), MSG_DONTWAIT | MSG_TRUNC);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	return n == sizeof(bell) && bell.op == UAPI_UMAD_BELL ? 1 : -EPROTO;
+}
+
+/*
+ * It has sent something, has made room, or has begun to listen when something had come
+ * already. At its end what it has sent before goes first.
+ */
+static void rung(void *arg, unsigned int events)
+{
+	struct umad_queue *q = arg;
+	int r = read_bell(q);
+
+	if (r < 0) {
+		umad_queue_take(q);
+		if (!q->broken)
+			end(q);
+		return;
+	}
+	turn(q);
+	if (q->broken)
+		return;
+	drain(q);
+	umad_queue_flush(q);
+}
+
+/* -- life --------------------------------------------------------------------------- */
+
+static int open_loop(struct umad_queue *q, int fd)
+{
+	int r = loop_timer_create(q->loop, turn, q, &q->again);
+
+	if (!r)
+		r = loop_io_create(q->loop, fd, LOOP_READ, rung, q, &q->io);
+	if (r < 0)
+		loop_timer_destroy(q->again);
+	return r;
+}
+
+static int open_rings(struct umad_queue *q, int *ret_fd)
+{
+	int r = uapi_umad_rings_create(ret_fd, &q->rings);
+
+	if (r < 0)
+		return r;
+	q->out = (struct uapi_umad_end){ &q->rings->out, 0 };
+	q->in = (struct uapi_umad_end){ &q->rings->in, 0 };
+	(void)uapi_umad_ring_listen(&q->out);
+	/* As the program, which has nothing to read yet. */
+	atomic_store(&q->rings->in.listens, 1);
+	return 0;
+}
+
+int umad_queue_open(struct umad_queue *q, struct loop *loop, int ret_fds[2])
 {
 	int pair[2], r;
 
 	list_init(&q->messages);
+	list_init(&q->files);
+	q->loop = loop;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) <
 	    0)
 		return -errno;
-	r = loop_io_create(loop, pair[0], LOOP_READ, ready, q, &q->io);
-	if (r < 0) {
-		close(pair[0]);
-		close(pair[1]);
-		return r;
-	}
+	r = open_rings(q, &ret_fds[1]);
+	if (r < 0)
+		goto close_pair;
+	r = open_loop(q, pair[0]);
+	if (r < 0)
+		goto close_rings;
 	q->fd = pair[0];
-	q->loop = loop;
-	*ret_peer_fd = pair[1];
+	ret_fds[0] = pair[1];
 	return 0;
+
+close_rings:
+	close(ret_fds[1]);
+	uapi_umad_rings_unmap(q->rings);
+close_pair:
+	close(pair[0]);
+	close(pair[1]);
+	return r;
+}
+
+static void forget_all(struct umad_queue *q, struct list *messages)
+{
+	while (!list_empty(messages))
+		forget(q, container_of(messages->next, struct queued_message, link));
 }
 
 void umad_queue_close(struct umad_queue *q)
@@ -319,9 +287,11 @@ void umad_queue_close(struct umad_queue *q)
 		return;
 	loop_late_cancel(&q->late);
 	umad_queue_flush(q);
+	loop_timer_destroy(q->again);
 	loop_io_destroy(q->io);
-	while (q->count)
-		drop_first(q);
+	forget_all(q, &q->messages);
+	forget_all(q, &q->files);
+	uapi_umad_rings_unmap(q->rings);
 	close(q->fd);
 	q->fd = -1;
 }

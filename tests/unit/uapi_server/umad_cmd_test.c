@@ -2,7 +2,7 @@
 // uses: core_mad core_verbs mad wire
 /*
  * The libibumad commands over an adapter that only remembers: what a client may ask, what
- * reaches the wire, and what of it comes back on the port's socket.
+ * reaches the wire, and what of it comes back in the port's ring.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -21,7 +21,10 @@ static struct {
 	struct connection connection;
 	struct uapi_site_ops ops;
 	struct loop *loop;
+	struct loop_timer *stop;       /* ends the loop */
 	int port;                      /* the program's end */
+	struct uapi_umad_rings *rings; /* its mapping */
+	struct uapi_umad_end out, in;
 	const struct ib_device *asked; /* for its file */
 } site;
 
@@ -56,11 +59,17 @@ static int ask(uint16_t op, const void *request, void *reply, struct uapi_fds *f
 	return -1;
 }
 
+static void stop(void *arg)
+{
+	loop_stop(site.loop);
+}
+
 static int begin(void **state)
 {
 	world_begin(state);
 	memset(&site, 0, sizeof(site));
 	assert_int_equal(loop_create(&site.loop), 0);
+	assert_int_equal(loop_timer_create(site.loop, stop, NULL, &site.stop), 0);
 	site.ops.issm_path = issm_path;
 	site.server.config.ops = &site.ops;
 	site.connection.client = (struct uapi_client){ .server = &site.server,
@@ -75,6 +84,8 @@ static int end(void **state)
 	umad_client_close(&site.connection.client);
 	if (site.port >= 0)
 		close(site.port);
+	uapi_umad_rings_unmap(site.rings);
+	loop_timer_destroy(site.stop);
 	loop_destroy(site.loop);
 	run_ms(10000);
 	return world_end(state);
@@ -86,8 +97,12 @@ static void open_port(void)
 	struct uapi_fds fds = { 0 };
 
 	assert_int_equal(ask(UAPI_UMAD_OPEN, &req, NULL, &fds), 0);
-	assert_int_equal(fds.out_count, 1);
+	assert_int_equal(fds.out_count, 2);
 	site.port = fds.out[0];
+	assert_int_equal(uapi_umad_rings_map(fds.out[1], &site.rings), 0);
+	close(fds.out[1]);
+	site.out = (struct uapi_umad_end){ &site.rings->out, 0 };
+	site.in = (struct uapi_umad_end){ &site.rings->in, 0 };
 }
 
 static int add(uint8_t mgmt_class, uint64_t methods)
@@ -130,23 +145,36 @@ static int send_fd(const struct uapi_umad_message *m, int fd)
 	return ask(UAPI_UMAD_SEND, m, NULL, &fds);
 }
 
-/* The next message for the program; false: none. */
+static bool is_readable(void)
+{
+	struct pollfd p = { .fd = site.port, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+static void hear_bell(void)
+{
+	struct uapi_header bell;
+
+	assert_int_equal(recv(site.port, &bell, sizeof(bell), MSG_DONTWAIT),
+			 sizeof(bell));
+	assert_int_equal(bell.op, UAPI_UMAD_BELL);
+}
+
+/* The next message for the program; false: none. There is a bell while there are some. */
 static bool heard_message(struct uapi_umad_message *ret)
 {
-	struct {
-		struct uapi_header header;
-		struct uapi_umad_message message;
-	} packet;
-	ssize_t n;
-
 	umad_queue_flush(&site.connection.client.umad->queue);
-	n = recv(site.port, &packet, sizeof(packet), MSG_DONTWAIT);
-
-	if (n < 0)
+	if (!is_readable()) {
+		assert_true(uapi_umad_ring_is_empty(&site.in));
 		return false;
-	assert_int_equal(n, sizeof(packet));
-	assert_int_equal(packet.header.op, UAPI_EVENT_UMAD);
-	*ret = packet.message;
+	}
+	assert_int_equal(uapi_umad_ring_look(&site.in, ret), 1);
+	assert_false(uapi_umad_ring_drop(&site.in));
+	if (uapi_umad_ring_is_empty(&site.in)) {
+		hear_bell();
+		assert_true(uapi_umad_ring_listen(&site.in));
+	}
 	return true;
 }
 
@@ -226,18 +254,18 @@ static void what_is_not_answered_comes_back(void **state)
 	assert_false(heard_message(&back));
 }
 
-/* Without a request: a packet on the port's socket. */
-static void send_packet(const struct uapi_umad_message *m, uint32_t length, uint16_t op)
+/* Without a request. */
+static void put(const struct uapi_umad_message *m)
 {
-	struct {
-		struct uapi_header header;
-		struct uapi_umad_message message;
-	} packet = { .header = { .length = length, .op = op }, .message = *m };
-
-	assert_int_equal(send(site.port, &packet, sizeof(packet), 0), sizeof(packet));
+	assert_true(uapi_umad_ring_put(&site.out, m));
 }
 
-#define PACKET_BYTES (sizeof(struct uapi_header) + sizeof(struct uapi_umad_message))
+static void send_bell(uint16_t op)
+{
+	struct uapi_header bell = { .length = sizeof(bell), .op = op };
+
+	assert_int_equal(send(site.port, &bell, sizeof(bell), 0), sizeof(bell));
+}
 
 static void take(void)
 {
@@ -250,15 +278,15 @@ static void what_is_sent_unasked_comes_back_if_it_is_refused(void **state)
 
 	open_port();
 	assert_int_equal(add(4, 0), 0);
-	send_packet(&m, PACKET_BYTES, UAPI_UMAD_SEND);
-	send_packet(&m, PACKET_BYTES, UAPI_UMAD_SEND); /* the same transaction */
+	put(&m);
+	put(&m); /* the same transaction */
 	m.agent = 7;
-	send_packet(&m, PACKET_BYTES, UAPI_UMAD_SEND);
+	put(&m);
 	m.timeout_ms = 0; /* who waits for nothing hears nothing */
-	send_packet(&m, PACKET_BYTES, UAPI_UMAD_SEND);
+	put(&m);
 	m = message(100, 6);
 	m.length = 4096;
-	send_packet(&m, PACKET_BYTES, UAPI_UMAD_SEND);
+	put(&m);
 	take();
 	assert_int_equal(world.hca.count, 1);
 	assert_true(heard_message(&back));
@@ -279,38 +307,116 @@ static void what_was_sent_goes_before_what_is_asked(void **state)
 
 	open_port();
 	assert_int_equal(add(4, 0), 0);
-	send_packet(&m, PACKET_BYTES, UAPI_UMAD_SEND);
+	put(&m);
 	m = message(0, 6);
 	assert_int_equal(send_fd(&m, -1), 0);
 	assert_int_equal(world.hca.count, 2);
 	m = message(0, 8);
-	send_packet(&m, PACKET_BYTES, UAPI_UMAD_SEND);
+	put(&m);
 	assert_int_equal(remove_agent(0), 0);
 	assert_int_equal(world.hca.count, 3);
 	assert_false(heard_message(&back));
 }
 
-static void a_broken_packet_ends_the_connection(void **state)
+static void a_bell_wakes_once(void **state)
 {
 	struct uapi_umad_message m = message(0, 5);
 
 	open_port();
 	assert_int_equal(add(4, 0), 0);
-	send_packet(&m, PACKET_BYTES, UAPI_UMAD_SEND);
-	send_packet(&m, PACKET_BYTES - 1, UAPI_UMAD_SEND);
-	send_packet(&m, PACKET_BYTES, UAPI_UMAD_SEND);
+	put(&m);
+	assert_true(uapi_umad_ring_is_heard(&site.out));
+	m = message(0, 6);
+	put(&m);
+	assert_false(uapi_umad_ring_is_heard(&site.out));
+	take();
+	assert_int_equal(world.hca.count, 2);
+	m = message(0, 7);
+	put(&m);
+	assert_true(uapi_umad_ring_is_heard(&site.out));
+}
+
+/* As when its bell and the program's listening cross. */
+static void a_bell_asks_for_a_bell(void **state)
+{
+	struct uapi_umad_message m = message(1, 5);
+
+	open_port();
+	assert_int_equal(add(4, 0), 0);
+	atomic_store(&site.in.ring->listens, 0);
+	put(&m);
+	put(&m);
+	take();
+	umad_queue_flush(&site.connection.client.umad->queue);
+	assert_false(uapi_umad_ring_listen(&site.in));
+	assert_false(is_readable());
+	send_bell(UAPI_UMAD_BELL);
+	send_bell(UAPI_UMAD_OPEN); /* which ends the loop */
+	assert_int_equal(loop_run(site.loop), 0);
+	hear_bell();
+}
+
+static void what_has_no_room_waits_for_it(void **state)
+{
+	struct uapi_umad_message m = message(1, 5), back;
+	unsigned int count = 0;
+
+	open_port();
+	assert_int_equal(add(4, 0), 0);
+	m.agent = 7; /* each comes back */
+	for (unsigned int i = 0; i < 3 * UAPI_UMAD_SLOTS; i++) {
+		m.retries = i;
+		put(&m);
+		take();
+	}
+	umad_queue_flush(&site.connection.client.umad->queue);
+	assert_true(is_readable());
+	while (uapi_umad_ring_look(&site.in, &back) == 1) {
+		assert_int_equal(back.retries, count++);
+		if (!uapi_umad_ring_drop(&site.in))
+			continue;
+		send_bell(UAPI_UMAD_BELL);
+		loop_timer_arm(site.stop, 1);
+		assert_int_equal(loop_run(site.loop), 0);
+	}
+	assert_int_equal(count, 3 * UAPI_UMAD_SLOTS);
+	assert_false(site.connection.doomed);
+}
+
+static void a_ring_of_nonsense_ends_the_connection(void **state)
+{
+	struct uapi_umad_message m = message(0, 5);
+
+	open_port();
+	assert_int_equal(add(4, 0), 0);
+	put(&m);
+	take();
+	atomic_store(&site.out.ring->head, UAPI_UMAD_SLOTS + 2);
 	take();
 	assert_true(site.connection.doomed);
 	take();
 	assert_int_equal(world.hca.count, 1);
 }
 
+static void one_bell_is_enough_for_a_full_ring(void **state)
+{
+	open_port();
+	assert_int_equal(add(4, 0), 0);
+	for (unsigned int i = 0; i < UAPI_UMAD_SLOTS; i++) {
+		struct uapi_umad_message m = message(0, i);
+
+		put(&m);
+	}
+	send_bell(UAPI_UMAD_BELL);
+	loop_timer_arm(site.stop, 1);
+	assert_int_equal(loop_run(site.loop), 0);
+	assert_int_equal(world.hca.count, UAPI_UMAD_SLOTS);
+}
+
 static void a_packet_of_another_op_ends_the_connection(void **state)
 {
-	struct uapi_umad_message m = message(0, 5);
-
 	open_port();
-	send_packet(&m, PACKET_BYTES, UAPI_UMAD_OPEN);
+	send_bell(UAPI_UMAD_OPEN);
 	assert_int_equal(loop_run(site.loop), 0);
 	assert_true(site.connection.doomed);
 }
@@ -346,11 +452,16 @@ static void nonsense_is_refused(void **state)
 
 static void to_close_the_socket_ends_the_connection(void **state)
 {
+	struct uapi_umad_message m = message(0, 5);
+
 	open_port();
+	assert_int_equal(add(4, 0), 0);
+	put(&m); /* goes before */
 	close(site.port);
 	site.port = -1;
 	assert_int_equal(loop_run(site.loop), 0);
 	assert_true(site.connection.doomed);
+	assert_int_equal(world.hca.count, 1);
 }
 
 int main(void)
@@ -368,8 +479,14 @@ int main(void)
 			what_is_sent_unasked_comes_back_if_it_is_refused, begin, end),
 		cmocka_unit_test_setup_teardown(what_was_sent_goes_before_what_is_asked,
 						begin, end),
-		cmocka_unit_test_setup_teardown(a_broken_packet_ends_the_connection,
+		cmocka_unit_test_setup_teardown(a_bell_wakes_once, begin, end),
+		cmocka_unit_test_setup_teardown(a_bell_asks_for_a_bell, begin, end),
+		cmocka_unit_test_setup_teardown(what_has_no_room_waits_for_it, begin,
+						end),
+		cmocka_unit_test_setup_teardown(a_ring_of_nonsense_ends_the_connection,
 						begin, end),
+		cmocka_unit_test_setup_teardown(one_bell_is_enough_for_a_full_ring, begin,
+						end),
 		cmocka_unit_test_setup_teardown(
 			a_packet_of_another_op_ends_the_connection, begin, end),
 		cmocka_unit_test_setup_teardown(nonsense_is_refused, begin, end),
