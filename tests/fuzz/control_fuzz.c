@@ -54,9 +54,10 @@ enum step {
 	TOOL,     /* a tool does */
 	CALL,     /* nothing is said */
 	LEAVE,
-	LET_RUN,  /* milliseconds of the loop: op % 4 */
-	SCRIBBLE, /* into its counters, or (op odd) doorbell; the bytes begin with where */
-	SPEAK,    /* FRAMED, or (op odd) RAW, on the socket that came with a port */
+	LET_RUN, /* milliseconds of the loop: op % 4 */
+	SCRIBBLE, /* into its counters, or (op odd) doorbell, or into the rings of its port; the
+		   * bytes begin with where */
+	SPEAK, /* FRAMED, or (op odd) RAW, on the socket that came with a port */
 	STEP_COUNT,
 };
 
