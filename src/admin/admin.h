@@ -131,6 +131,7 @@ struct admin_fault {
 struct admin_request {
 	enum admin_command command;
 	bool json;
+	bool graphviz;            /* FABRIC_SHOW; the group: its MGID or its MLID */
 	struct admin_shape shape; /* FABRIC_UP */
 	const char *node;         /* LINK, NODE; SM, GROUP_*: null is the first */
 	unsigned int port;        /* LINK; GROUP_* */
@@ -147,7 +148,7 @@ struct admin_request {
 	const char *module;
 	const char *parameters[ADMIN_PARAMETERS_MAX + 1];
 	struct admin_fault fault; /* FAULT_*; the node is `node`, null: all */
-	/* GROUP_*: what was said of the group, and of what the mask has a bit */
+	/* GROUP_*, FABRIC_SHOW: what was said of the group, and of what the mask has a bit */
 	struct sa_mcmember group;
 	uint64_t components;
 };

@@ -14,11 +14,13 @@
 extern struct admin_request admin_parsed;
 
 extern const struct option_spec admin_no_options[], admin_up_options[],
-	admin_sm_options[], admin_json_options[], admin_fault_options[],
-	admin_delay_options[], admin_error_options[], admin_list_options[],
-	admin_join_options[], admin_leave_options[], admin_rule_options[];
+	admin_show_options[], admin_sm_options[], admin_json_options[],
+	admin_fault_options[], admin_delay_options[], admin_error_options[],
+	admin_list_options[], admin_join_options[], admin_leave_options[],
+	admin_rule_options[];
 
 int admin_operands_none(struct admin_request *r, int count, char **words, char *error);
+int admin_operands_show(struct admin_request *r, int count, char **words, char *error);
 int admin_operands_sm(struct admin_request *r, int count, char **words, char *error);
 int admin_operands_link(struct admin_request *r, int count, char **words, char *error);
 int admin_operands_node(struct admin_request *r, int count, char **words, char *error);

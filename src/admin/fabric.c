@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <arpa/inet.h>
 #include <string.h>
 
 #include "admin/admin_priv.h"
+#include "wire/ib_packet.h"
 
 static int set_nodes(const char *value, char *error)
 {
@@ -37,6 +39,37 @@ const struct option_spec admin_no_options[] = { { .name = NULL } };
 
 const struct option_spec admin_json_options[] = {
 	{ "json", OPTION_FLAG, NULL, "print JSON", &admin_parsed.json, NULL },
+	{ .name = NULL },
+};
+
+/* Of a group that another's subnet administrator has, only the MLID can be told. */
+static int set_group(const char *value, char *error)
+{
+	struct admin_request *r = &admin_parsed;
+	uint64_t mlid;
+
+	if (!admin_number(value, UINT16_MAX, &mlid) &&
+	    ib_lid_is_multicast((uint16_t)mlid)) {
+		r->group.mlid = (uint16_t)mlid;
+		r->components = SA_MCM_MLID;
+		return 0;
+	}
+	if (inet_pton(AF_INET6, value, r->group.mgid.raw) != 1)
+		return admin_wrong(
+			error,
+			"--group: '%.80s' is neither an MGID nor an MLID, which "
+			"is a number from 0xc000 to 0xfffe",
+			value);
+	r->components = SA_MCM_MGID;
+	return 0;
+}
+
+const struct option_spec admin_show_options[] = {
+	{ "json", OPTION_FLAG, NULL, "print JSON", &admin_parsed.json, NULL },
+	{ "graphviz", OPTION_FLAG, NULL, "print a graph for dot(1)",
+	  &admin_parsed.graphviz, NULL },
+	{ "group", OPTION_CALL, "GROUP",
+	  "with the tree of this group marked: its MGID or its MLID", NULL, set_group },
 	{ .name = NULL },
 };
 
@@ -90,6 +123,13 @@ const struct option_spec admin_sm_options[] = {
 int admin_operands_none(struct admin_request *r, int count, char **words, char *error)
 {
 	return count ? admin_wrong(error, "'%.80s' is one word too many", words[0]) : 0;
+}
+
+int admin_operands_show(struct admin_request *r, int count, char **words, char *error)
+{
+	if (r->json && r->graphviz)
+		return admin_wrong(error, "one of --json and --graphviz");
+	return admin_operands_none(r, count, words, error);
 }
 
 /* The first word is one of two. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "daemon/admin_priv.h"
+#include "daemon/shown_group.h"
 
 #define UP_LOOK_NS   (2 * TIMER_MS)
 #define UP_WITHIN_NS (60000 * TIMER_MS)
@@ -108,17 +109,42 @@ void admin_fabric_up(struct site *s, struct uapi_admin_call *call,
 
 /* -- show ---------------------------------------------------------------------------- */
 
-void admin_fabric_show(struct site *s, struct uapi_admin_call *call,
-		       const struct admin_request *r)
+static void show(struct site *s, struct uapi_admin_call *call,
+		 const struct admin_request *r, const struct shown_group *g)
 {
 	struct admin_text t;
 
 	if (r->json) {
-		admin_json_answer(call, admin_show_json(s));
+		admin_json_answer(call, admin_show_json(s, g));
 	} else if (admin_text_begin(&t, call)) {
-		admin_show_text(s, t.out);
+		(r->graphviz ? admin_show_graph : admin_show_text)(s, g, t.out);
 		admin_text_answer(&t, call);
 	}
+}
+
+void admin_fabric_show(struct site *s, struct uapi_admin_call *call,
+		       const struct admin_request *r)
+{
+	const union ib_gid *mgid = r->components & SA_MCM_MGID ? &r->group.mgid : NULL;
+	struct shown_group g;
+	int error;
+
+	if (!r->components) {
+		show(s, call, r, NULL);
+		return;
+	}
+	error = shown_group_init(&g, s, mgid, r->group.mlid);
+	if (error == -ENOMEM)
+		admin_refuse(call, "verbcastd is out of memory");
+	else if (error && mgid)
+		admin_refuse(call,
+			     site_fabric_sa(s->fabric)
+				     ? "there is no such group (verbcast group list)"
+				     : "no subnet administrator of ours runs: one of "
+				       "another knows the group's MLID");
+	else
+		show(s, call, r, &g);
+	shown_group_fini(&g);
 }
 
 /* -- what an operator does ------------------------------------------------------------ */

@@ -330,28 +330,26 @@ struct listing {
 };
 
 /* "h1", or the GID of a port that is none of ours (a switch's). */
-static void name_member(const struct listing *l, const union ib_gid *gid, char *to,
-			size_t room)
+static void name_member(const struct listing *l, const struct sa_member_view *member,
+			char *to, size_t room)
 {
-	uint64_t guid;
-	struct node *node;
+	struct node *node = nodes_find_guid(l->site->nodes, member->port_guid);
 
-	memcpy(&guid, gid->raw + 8, sizeof(guid));
-	node = nodes_find_guid(l->site->nodes, be64toh(guid));
 	if (node)
 		snprintf(to, room, "%s", ib_node_name(node->ib));
 	else
-		inet_ntop(AF_INET6, gid->raw, to, (socklen_t)room);
+		inet_ntop(AF_INET6, member->port_gid.raw, to, (socklen_t)room);
 }
 
-static void join_state_text(uint8_t state, char *to, size_t room)
+void admin_join_state_text(uint8_t state, char to[ADMIN_JOIN_STATE_ROOM])
 {
 	size_t at = 0;
 
 	to[0] = '\0';
-	for (unsigned int bit = 1; bit < 16 && at < room; bit <<= 1)
+	for (unsigned int bit = 1; bit < 16 && at < ADMIN_JOIN_STATE_ROOM; bit <<= 1)
 		if (state & bit)
-			at += (size_t)snprintf(to + at, room - at, "%s%s", at ? "+" : "",
+			at += (size_t)snprintf(to + at, ADMIN_JOIN_STATE_ROOM - at,
+					       "%s%s", at ? "+" : "",
 					       admin_join_state_name(bit));
 }
 
@@ -383,14 +381,14 @@ static void list_group(void *arg, const struct sa_group_view *group)
 static void list_member(void *arg, const struct sa_group_view *group,
 			const struct sa_member_view *member)
 {
-	char name[INET6_ADDRSTRLEN + 32], state[64];
+	char name[INET6_ADDRSTRLEN + 32], state[ADMIN_JOIN_STATE_ROOM];
 	struct listing *l = arg;
 
-	name_member(l, &member->port_gid, name, sizeof(name));
+	name_member(l, member, name, sizeof(name));
 	if (l->only && strcmp(name, ib_node_name(l->only->ib)) != 0)
 		return;
 	tell_group(l, group);
-	join_state_text(member->join_state, state, sizeof(state));
+	admin_join_state_text(member->join_state, state);
 	if (l->out) {
 		fprintf(l->out, "  %s %s\n", name, state);
 	} else {

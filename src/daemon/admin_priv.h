@@ -13,6 +13,7 @@
 #include "daemon/site.h"
 
 struct cJSON;
+struct shown_group;
 
 enum admin_exit {
 	ADMIN_DONE = 0,
@@ -88,8 +89,13 @@ struct node *admin_find_node(struct site *s, struct uapi_admin_call *call,
 			     const char *name);
 /* "h1, h2, h3 and 5 more" */
 void admin_name_nodes(const struct site *s, char *to, size_t room);
-/* The fabric, as a tree for people and as JSON (admin_show.c). */
-void admin_show_text(const struct site *s, FILE *out);
-struct cJSON *admin_show_json(const struct site *s);
+/* How a port is in a group: "full+send-only". */
+#define ADMIN_JOIN_STATE_ROOM 64
+void admin_join_state_text(uint8_t state, char to[ADMIN_JOIN_STATE_ROOM]);
+/* The fabric, as a tree for people, as JSON (admin_show.c) and as a graph (show_graph.c),
+ * with a group marked; null: none. */
+void admin_show_text(const struct site *s, const struct shown_group *g, FILE *out);
+struct cJSON *admin_show_json(const struct site *s, const struct shown_group *g);
+void admin_show_graph(const struct site *s, const struct shown_group *g, FILE *out);
 
 #endif

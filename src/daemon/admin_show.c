@@ -3,6 +3,7 @@
 
 #include "daemon/admin_priv.h"
 #include "daemon/json.h"
+#include "daemon/shown_group.h"
 
 static const char *state_name(unsigned int state)
 {
@@ -28,13 +29,35 @@ static const char *manager_state(const struct manager_view *m)
 	return m->sm ? sm_state_name(sm_state(m->sm)) : "stopped";
 }
 
+/* Datagrams of the group go by the port's link, there or back. */
+static bool is_in_tree(const struct shown_group *g, unsigned int node, unsigned int port,
+		       const struct fabric_link_view *link)
+{
+	return g && link->connected &&
+	       (shown_group_leaves(g, node, port) ||
+		shown_group_leaves(g, link->peer, link->peer_port));
+}
+
 /* -- for people ---------------------------------------------------------------------- */
 
+/* Of a switch, its port 0. */
+static void print_membership(const struct shown_group *g, const char *node,
+			     unsigned int port, FILE *out)
+{
+	uint8_t state = g ? shown_group_join_state(g, node, port) : 0;
+	char text[ADMIN_JOIN_STATE_ROOM];
+
+	if (!state)
+		return;
+	admin_join_state_text(state, text);
+	fprintf(out, ", member (%s)", text);
+}
+
 static void print_port(struct fabric *net, unsigned int node, unsigned int port,
-		       FILE *out)
+		       const struct shown_group *g, FILE *out)
 {
 	struct fabric_link_view link;
-	struct fabric_node_view peer;
+	struct fabric_node_view here, peer;
 
 	fabric_link_view(net, node, port, &link);
 	fprintf(out, "  port %-3u %-7s", port, state_name(link.state));
@@ -43,11 +66,17 @@ static void print_port(struct fabric *net, unsigned int node, unsigned int port,
 		return;
 	}
 	fabric_node_view(net, link.peer, &peer);
-	fprintf(out, "to %s port %u%s\n", peer.name, link.peer_port,
-		link.up ? "" : ", link down");
+	fprintf(out, "to %s port %u%s%s", peer.name, link.peer_port,
+		link.up ? "" : ", link down",
+		is_in_tree(g, node, port, &link) ? ", in the tree" : "");
+	fabric_node_view(net, node, &here);
+	if (!here.is_switch)
+		print_membership(g, here.name, port, out);
+	fputc('\n', out);
 }
 
-static void print_node(struct fabric *net, unsigned int n, FILE *out)
+static void print_node(struct fabric *net, unsigned int n, const struct shown_group *g,
+		       FILE *out)
 {
 	struct fabric_node_view node;
 
@@ -57,9 +86,12 @@ static void print_node(struct fabric *net, unsigned int n, FILE *out)
 		(unsigned long long)node.node_guid, node.lid);
 	if (node.lmc)
 		fprintf(out, " lmc %u", node.lmc);
-	fprintf(out, "%s\n", node.powered ? "" : ", switched off");
+	fprintf(out, "%s", node.powered ? "" : ", switched off");
+	if (node.is_switch)
+		print_membership(g, node.name, 0, out);
+	fputc('\n', out);
 	for (unsigned int port = 1; port <= node.ports; port++)
-		print_port(net, n, port, out);
+		print_port(net, n, port, g, out);
 }
 
 static bool is_in_step(const struct manager_view *m)
@@ -94,7 +126,7 @@ static void print_managers(const struct site *s, FILE *out)
 		fprintf(out, "subnet manager none\n");
 }
 
-void admin_show_text(const struct site *s, FILE *out)
+void admin_show_text(const struct site *s, const struct shown_group *g, FILE *out)
 {
 	struct fabric *net = site_fabric_net(s->fabric);
 	unsigned int adapters = 0, count = fabric_node_count(net);
@@ -109,20 +141,36 @@ void admin_show_text(const struct site *s, FILE *out)
 	fprintf(out, "fabric %s: switches %u, adapters %u\n", shape, count - adapters,
 		adapters);
 	print_managers(s, out);
+	if (g)
+		fprintf(out, "group %s mlid 0x%04x\n",
+			g->mgid[0] ? g->mgid : "of another administrator", g->mlid);
 	for (unsigned int n = 0; n < count; n++)
-		print_node(net, n, out);
+		print_node(net, n, g, out);
 }
 
 /* -- JSON ---------------------------------------------------------------------------- */
 
+static void add_membership(cJSON *o, const struct shown_group *g, const char *node,
+			   unsigned int port)
+{
+	uint8_t state = g ? shown_group_join_state(g, node, port) : 0;
+	char text[ADMIN_JOIN_STATE_ROOM];
+
+	if (!state)
+		return;
+	admin_join_state_text(state, text);
+	cJSON_AddStringToObject(o, "join_state", text);
+}
+
 static void add_port(cJSON *ports, struct fabric *net, unsigned int node,
-		     unsigned int port)
+		     unsigned int port, const struct shown_group *g)
 {
 	cJSON *o = cJSON_CreateObject();
 	struct fabric_link_view link;
-	struct fabric_node_view peer;
+	struct fabric_node_view here, peer;
 
 	fabric_link_view(net, node, port, &link);
+	fabric_node_view(net, node, &here);
 	cJSON_AddNumberToObject(o, "port", port);
 	cJSON_AddStringToObject(o, "state", state_name(link.state));
 	cJSON_AddNumberToObject(o, "phys_state", link.phys_state);
@@ -132,6 +180,10 @@ static void add_port(cJSON *ports, struct fabric *net, unsigned int node,
 		cJSON_AddStringToObject(o, "peer", peer.name);
 		cJSON_AddNumberToObject(o, "peer_port", link.peer_port);
 	}
+	if (g)
+		cJSON_AddBoolToObject(o, "in_tree", is_in_tree(g, node, port, &link));
+	if (!here.is_switch)
+		add_membership(o, g, here.name, port);
 	cJSON_AddItemToArray(ports, o);
 }
 
@@ -154,8 +206,8 @@ static void add_mads(cJSON *o, const struct node *node)
 	json_add_count(mads, "no_owner", c.no_owner);
 }
 
-static void add_node(cJSON *nodes, const struct site *s, struct fabric *net,
-		     unsigned int n)
+static void add_node(cJSON *nodes, const struct site *s, const struct shown_group *g,
+		     struct fabric *net, unsigned int n)
 {
 	cJSON *o = cJSON_CreateObject(), *ports;
 	struct fabric_node_view node;
@@ -171,8 +223,10 @@ static void add_node(cJSON *nodes, const struct site *s, struct fabric *net,
 	cJSON_AddBoolToObject(o, "powered", node.powered);
 	ports = cJSON_AddArrayToObject(o, "ports");
 	for (unsigned int port = 1; port <= node.ports; port++)
-		add_port(ports, net, n, port);
-	if (!node.is_switch)
+		add_port(ports, net, n, port, g);
+	if (node.is_switch)
+		add_membership(o, g, node.name, 0);
+	else
 		add_mads(o, nodes_find(s->nodes, node.name));
 	cJSON_AddItemToArray(nodes, o);
 }
@@ -252,7 +306,16 @@ static void add_ways(cJSON *root, struct fabric *net)
 	json_add_count(o, "nobody", c.nobody);
 }
 
-struct cJSON *admin_show_json(const struct site *s)
+static void add_group(cJSON *root, const struct shown_group *g)
+{
+	cJSON *o = cJSON_AddObjectToObject(root, "group");
+
+	if (g->mgid[0])
+		cJSON_AddStringToObject(o, "mgid", g->mgid);
+	cJSON_AddNumberToObject(o, "mlid", g->mlid);
+}
+
+struct cJSON *admin_show_json(const struct site *s, const struct shown_group *g)
 {
 	struct fabric *net = site_fabric_net(s->fabric);
 	cJSON *root = cJSON_CreateObject(), *nodes;
@@ -263,8 +326,10 @@ struct cJSON *admin_show_json(const struct site *s)
 	add_managers(root, s);
 	add_sa(root, s);
 	add_ways(root, net);
+	if (g)
+		add_group(root, g);
 	nodes = cJSON_AddArrayToObject(root, "nodes");
 	for (unsigned int n = 0; n < fabric_node_count(net); n++)
-		add_node(nodes, s, net, n);
+		add_node(nodes, s, g, net, n);
 	return root;
 }

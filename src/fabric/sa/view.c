@@ -19,8 +19,11 @@ void sa_server_each_group(const struct sa_server *s,
 			group_fn(arg, &view);
 		for (unsigned int k = 0; member_fn && k < group->count; k++) {
 			const struct sa_member *m = group->members[k];
-			struct sa_member_view member = { .join_state = m->join_state,
-							 .proxy_join = m->proxy };
+			struct sa_member_view member = {
+				.port_guid = sa_port_guid_of(s, m->guid),
+				.join_state = m->join_state,
+				.proxy_join = m->proxy,
+			};
 
 			sa_gid_put(&member.port_gid, prefix, m->guid);
 			member_fn(arg, &view, &member);

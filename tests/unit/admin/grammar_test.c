@@ -49,6 +49,15 @@ static void every_verb_has_an_example(void **state)
 	good("fabric up", ADMIN_FABRIC_UP);
 	good("fabric show --json", ADMIN_FABRIC_SHOW);
 	assert_true(request.json);
+	assert_false(request.graphviz);
+	assert_int_equal(request.components, 0);
+	good("fabric show --graphviz --group 0xc001", ADMIN_FABRIC_SHOW);
+	assert_true(request.graphviz);
+	assert_int_equal(request.components, SA_MCM_MLID);
+	assert_int_equal(request.group.mlid, 0xc001);
+	good("fabric show --group ff12::1", ADMIN_FABRIC_SHOW);
+	assert_int_equal(request.components, SA_MCM_MGID);
+	assert_int_equal(request.group.mgid.raw[15], 1);
 	good("fabric sm start", ADMIN_FABRIC_SM);
 	assert_true(request.on);
 	assert_null(request.node);

@@ -95,6 +95,35 @@ static void a_join_by_an_alias_is_a_membership_of_its_own(void **state)
 	assert_int_equal(world_count(w, "H2 table mgid=ff12::1"), 0);
 }
 
+static void note_port(void *arg, const struct sa_group_view *group,
+		      const struct sa_member_view *member)
+{
+	uint64_t *guids = arg;
+
+	if (group->members != 1)
+		return;
+	guids[0] = guid_of(&member->port_gid);
+	guids[1] = member->port_guid;
+}
+
+static void whose_an_alias_is_is_told(void **state)
+{
+	struct world *w = *state;
+	uint64_t guids[2] = { 0 };
+
+	world_assert(w, "H3 set create mgid=ff12::1 js=1 port=" ALIAS_GID,
+		     SA_REQ_INVALID);
+	world_assert(w, "H2 set create mgid=ff12::1 js=1 port=" ALIAS_GID, 0);
+	sa_server_each_group(w->server, NULL, note_port, guids);
+	assert_int_equal(guids[0], ALIAS);
+	assert_int_equal(guids[1], small_guid(2));
+	world_assert(w, "H2 delete join mgid=ff12::1 js=1 port=" ALIAS_GID, 0);
+	world_assert(w, "H2 set create mgid=ff12::1 js=1", 0);
+	sa_server_each_group(w->server, NULL, note_port, guids);
+	assert_int_equal(guids[0], small_guid(2));
+	assert_int_equal(guids[1], small_guid(2));
+}
+
 static void others_join_an_alias_as_they_join_a_port(void **state)
 {
 	struct world *w = *state;
@@ -363,6 +392,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_join_by_an_alias_is_a_membership_of_its_own),
+		TEST(whose_an_alias_is_is_told),
 		TEST(others_join_an_alias_as_they_join_a_port),
 		TEST(an_alias_that_is_a_member_is_not_given_back),
 		TEST(nobody_joins_by_what_is_being_given_back),
