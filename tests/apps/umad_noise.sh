@@ -23,7 +23,7 @@ everything()
 	site_run='--node h3'
 	for record in NodeRecord PortInfoRecord SwitchInfoRecord LFTRecord MFTRecord; do
 		timeout 60 "$VERBCAST" run --node h3 -- saquery --smkey 1 "$record" 2>&1 |
-			grep -v PortStateChange
+			grep -vE "PortStateChange|[MPQ]keyViolations"
 	done
 	status '[.nodes[].devices[] | select(.name == "vib0") | .ports[0] | del(.counters)]'
 }
