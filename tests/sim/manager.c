@@ -322,6 +322,14 @@ static bool choose_place(struct sim_manager *m)
 	return !is_taken(m->port);
 }
 
+uint8_t sim_manager_lmc(const struct sim_manager *m)
+{
+	unsigned int more =
+		sim.profile.lmcs_differ ? (unsigned int)(m - sim.managers) : 0;
+
+	return (uint8_t)((sim.profile.lmc + more) % 4);
+}
+
 void sim_manager_start(struct sim_manager *m)
 {
 	static const struct sm_port_ops port = { .send = sm_send, .set_issm = set_issm };
@@ -354,9 +362,11 @@ void sim_manager_start(struct sim_manager *m)
 	config.port_guid = info.port_guid;
 	if (sim.profile.managers > 1)
 		config.priority = (uint8_t)sim_below(4);
+	config.lmc = sim_manager_lmc(m);
 	sim_disturb();
-	sim_trace("SM %u starts on %s, priority %u", (unsigned int)(m - sim.managers),
-		  info.node, config.priority);
+	sim_trace("SM %u starts on %s, priority %u, LMC %u",
+		  (unsigned int)(m - sim.managers), info.node, config.priority,
+		  config.lmc);
 	config.partitions = server.partitions = sim_partitions(&config.partition_count);
 	server.partition_count = config.partition_count;
 	assert_int_equal(sa_server_create(&server, &m->server), 0);

@@ -170,6 +170,8 @@ struct sim_profile {
 	bool repartitions;
 	bool is_lame;  /* switches have no multicast table, or a small one */
 	bool is_small; /* there are fewer MLIDs than groups */
+	uint8_t lmc;
+	bool lmcs_differ; /* each manager has another one */
 	unsigned int actions;
 	uint64_t pause_ns;
 };
@@ -263,6 +265,8 @@ enum sim_membership sim_membership(const struct sim_host *host, uint16_t pkey);
 /* -- manager.c -------------------------------------------------------------------------- */
 
 void sim_manager_start(struct sim_manager *m);
+/* That it gives adapters' ports. */
+uint8_t sim_manager_lmc(const struct sim_manager *m);
 /* As if it were killed. */
 void sim_manager_stop(struct sim_manager *m);
 /* The one that serves, or one of them; null: none does. */

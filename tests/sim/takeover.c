@@ -11,7 +11,8 @@
  *	a hop takes 10.1 us at most, so that sweeps take no part of a second worth naming;
  *	in these 15 s no link, power, partition, host or SM has changed, which is longer
  *	than a light sweep needs to find what no trap has told;
- *	no SA has been told to fail,
+ *	no SA has been told to fail;
+ *	all SMs have one LMC: else ports may get other LIDs,
  *
  * and until the second is over none of that changes. Joins and leaves go on: what was under
  * way then, or has been asked since, is not among what must be there.
@@ -136,7 +137,7 @@ static bool is_peaceful(void)
 {
 	return sim.loss == 0 && sim.hop_ns <= HOP_NS &&
 	       sim.timers.now_ns >= sim.disturbed_ns + PEACE &&
-	       (!sim.profile.faults || sim.quiet);
+	       (!sim.profile.faults || sim.quiet) && !sim.profile.lmcs_differ;
 }
 
 void sim_takeover_watch(const struct sim_manager *dying)

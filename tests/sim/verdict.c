@@ -296,18 +296,27 @@ static void judge_unused(void)
 		sim_check(!w.reached[n], "host %u is reached where no group is", n);
 }
 
-/* Every port from every other, by a LID that is its own alone. */
+static void judge_lid(const struct sim_host *to, uint16_t lid)
+{
+	for (unsigned int i = 0; i < sim.host_count; i++)
+		sim_check(fabric_walk_unicast(sim.hosts[i].port, lid, 0xffff) == to->port,
+			  "host %u does not reach host %u at LID %u", i, to->number, lid);
+}
+
+/* Every port from every other, by LIDs that are its own alone, as many as the master's LMC
+ * says. */
 static void judge_unicast(void)
 {
+	uint8_t lmc = sim_manager_lmc(sim_master());
+
 	for (unsigned int n = 0; n < sim.host_count; n++) {
 		struct fabric_port_info to;
 
 		fabric_port_info(sim.hosts[n].port, &to);
-		for (unsigned int i = 0; i < sim.host_count; i++)
-			sim_check(fabric_walk_unicast(sim.hosts[i].port, to.info.lid,
-						      0xffff) == sim.hosts[n].port,
-				  "host %u does not reach host %u at LID %u", i, n,
-				  to.info.lid);
+		sim_check(to.info.lmc == lmc && to.info.lid % (1u << lmc) == 0,
+			  "host %u has LID %u and LMC %u", n, to.info.lid, to.info.lmc);
+		for (unsigned int k = 0; k < 1u << lmc; k++)
+			judge_lid(&sim.hosts[n], (uint16_t)(to.info.lid + k));
 	}
 }
 

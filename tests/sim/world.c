@@ -146,6 +146,19 @@ static void choose_more(void)
 	sim_partitions_choose();
 }
 
+/* From a sequence of its own: the seeds keep what they mean. */
+static void choose_lmc(void)
+{
+	struct sim_profile *p = &sim.profile;
+	struct random random;
+
+	random_seed(&random, ~sim.seed);
+	if (random_chance(&random, 750000))
+		return;
+	p->lmc = (uint8_t)(1 + random_below(&random, 3));
+	p->lmcs_differ = p->managers > 1 && random_chance(&random, 500000);
+}
+
 static void count_nodes(void)
 {
 	sim.profile.hosts = sim.profile.switches = 0;
@@ -164,11 +177,12 @@ static void trace_profile(void)
 	const struct sim_profile *p = &sim.profile;
 
 	if (sim.wide)
-		sim_trace("%u managers%s, %u partitions%s; twice %u, deaf %u millionths"
-			  "%s%s",
+		sim_trace("%u managers%s, LMC %u%s, %u partitions%s; twice %u, deaf %u "
+			  "millionths%s%s",
 			  p->managers, p->managers_on_hosts ? ", some on hosts" : "",
-			  p->partitions, p->repartitions ? ", changing" : "", p->twice,
-			  p->deaf, p->is_lame ? ", lame switches" : "",
+			  p->lmc, p->lmcs_differ ? " and others" : "", p->partitions,
+			  p->repartitions ? ", changing" : "", p->twice, p->deaf,
+			  p->is_lame ? ", lame switches" : "",
 			  p->is_small ? ", few MLIDs" : "");
 	sim_trace(
 		"seed %llu: %u hosts, %u switches; loss %u, late %u millionths%s%s%s%s%s"
@@ -200,8 +214,10 @@ void sim_begin(uint64_t seed)
 			 0);
 	choose_profile();
 	count_nodes();
-	if (sim.wide)
+	if (sim.wide) {
 		choose_more();
+		choose_lmc();
+	}
 	trace_profile();
 	config.topology = sim.topology;
 	/* Also slow ones, so that something changes while a sweep is under way. */
