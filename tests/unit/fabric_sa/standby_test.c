@@ -696,6 +696,63 @@ static void a_split_brain_heals_with_its_aliases(void **state)
 	world_destroy(w);
 }
 
+/* -- of another LMC --------------------------------------------------------------------- */
+
+static uint16_t lids[HOSTS_MAX];
+
+static struct smp_port_info port_info(const struct host *h)
+{
+	struct fabric_port_info info;
+
+	fabric_port_info(h->port, &info);
+	return info.info;
+}
+
+/* Whose LIDs are others, or fewer, is told to register anew, and nobody else. */
+static void expect_moved(struct world *w, uint8_t before, uint8_t lmc)
+{
+	each_client(h, w)
+	{
+		struct smp_port_info info = port_info(h);
+		bool moved = info.lid != lids[number(h)];
+
+		assert_int_equal(info.lmc, lmc);
+		assert_int_equal(h->resets - h->noted, moved || lmc < before);
+		if (lmc <= before || lids[number(h)] % (1u << lmc))
+			assert_int_equal(moved, lmc > before);
+		if (h->resets == h->noted)
+			continue;
+		host_join(h, 1);
+		until(w, h->status == 0, SECOND);
+	}
+}
+
+static void a_standby_may_have_another_lmc(void **state)
+{
+	static const uint8_t lmcs[] = { 2, 2, 1, 3, 0 };
+	struct world *w = two_level(3, 4);
+	uint8_t before = 0;
+
+	join_all(w, 1);
+	for (unsigned int i = 0; i < sizeof(lmcs); i++) {
+		unsigned int n = (i + 1) % 2;
+
+		w->lmcs[n] = lmcs[i];
+		station_start(w, n, 0);
+		until(w, is_standby(w, n) && is_fed(w, n, 1 - n), 5 * SECOND);
+		note_resets(w);
+		each_client(h, w) lids[number(h)] = port_info(h).lid;
+		station_kill(w, 1 - n);
+		until(w, is_up(w, n), 5 * SECOND);
+		expect_moved(w, before, lmcs[i]);
+		assert_int_equal(count(w, n).members, w->clients);
+		each_client(h, w) expect_member(w, n, h);
+		expect_group(w, w->hosts[FIRST_CLIENT].mlid);
+		before = lmcs[i];
+	}
+	world_destroy(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -715,6 +772,7 @@ int main(void)
 		cmocka_unit_test(aliases_outlive_their_master),
 		cmocka_unit_test(an_alias_may_be_half_given),
 		cmocka_unit_test(a_split_brain_heals_with_its_aliases),
+		cmocka_unit_test(a_standby_may_have_another_lmc),
 	};
 
 	return harness_run(tests);

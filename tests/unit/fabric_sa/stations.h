@@ -71,6 +71,7 @@ struct world {
 	uint64_t tid;
 	unsigned int answers;
 	unsigned int reached[HOSTS_MAX]; /* by the last walk */
+	uint8_t lmcs[STATIONS];          /* of SMs that are started from now on */
 	bool check_answers;              /* who is answered must be reached at once */
 	bool alone;                      /* SAs hear nothing of each other */
 };
@@ -325,6 +326,7 @@ static inline void station_start(struct world *w, unsigned int n, uint8_t priori
 				    .port = &station_port,
 				    .port_arg = st,
 				    .priority = priority,
+				    .lmc = w->lmcs[n],
 				    .client = &sa_server_sm_ops };
 
 	st->world = w;
