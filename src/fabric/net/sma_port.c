@@ -109,6 +109,14 @@ static void choose(uint8_t *field, uint8_t of, uint8_t all, uint8_t supported)
 		*field = of == all ? supported : of;
 }
 
+/* 0 resets it. Anything else is what some manager has read, and would undo what was counted
+ * since then. */
+static void reset_counter(uint16_t *counter, uint16_t to)
+{
+	if (!to)
+		*counter = 0;
+}
+
 static void apply_link(struct smp_port_info *is, const struct smp_port_info *set)
 {
 	choose(&is->width_enabled, set->width_enabled, WIDTH_ALL, is->width_supported);
@@ -123,9 +131,9 @@ static void apply_link(struct smp_port_info *is, const struct smp_port_info *set
 	is->hoq_life = set->hoq_life;
 	is->local_phy_errors = set->local_phy_errors;
 	is->overrun_errors = set->overrun_errors;
-	is->mkey_violations = set->mkey_violations;
-	is->pkey_violations = set->pkey_violations;
-	is->qkey_violations = set->qkey_violations;
+	reset_counter(&is->mkey_violations, set->mkey_violations);
+	reset_counter(&is->pkey_violations, set->pkey_violations);
+	reset_counter(&is->qkey_violations, set->qkey_violations);
 }
 
 static void apply_end(struct smp_port_info *is, const struct smp_port_info *set)

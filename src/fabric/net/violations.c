@@ -16,7 +16,8 @@
 
 #define RETURN_PATH 30u /* hops of it that a notice has room for */
 
-/* First byte of DataValid in trap 259. */
+/* First byte of DataValid in trap 259: its fields in their order, from the highest bit. The
+ * traps of Omni-Path, which are these with other LIDs, have them so. */
 enum {
 	VALID_LIDS = 0xc0,
 	VALID_PKEY = 0x20,

@@ -118,6 +118,17 @@ static void activated(struct sm *sm, struct sm_smp *smp, int error, const uint8_
 		sm_port_of(port)->arrived = false;
 }
 
+/* To write 0 would reset them, with what was counted since they were read. */
+static void keep_counters(struct smp_port_info *want)
+{
+	uint16_t *counters[] = { &want->mkey_violations, &want->pkey_violations,
+				 &want->qkey_violations };
+
+	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
+		if (!*counters[i])
+			*counters[i] = 1;
+}
+
 static bool send_set(struct sm *sm, struct subnet_port *port, struct smp_port_info *want,
 		     sm_smp_fn done)
 {
@@ -126,6 +137,7 @@ static bool send_set(struct sm *sm, struct subnet_port *port, struct smp_port_in
 
 	if (!smp)
 		return false;
+	keep_counters(want);
 	want->phys_state = SMP_PHYS_NOP;
 	want->down_default = SMP_PHYS_POLLING;
 	smp_port_info_put(smp->data, want);

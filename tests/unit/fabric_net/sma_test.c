@@ -340,6 +340,26 @@ static void an_m_key_keeps_others_out(void **state)
 	assert_int_equal(got.mkey, 42); /* with protect bits 0 it is no secret */
 }
 
+static void violations_are_reset_by_zero_alone(void **state)
+{
+	struct smp_port_info i = port_info_for_set(&h1, &to_h2, 1);
+
+	fabric_port_violated(h2.port, 3, 4);
+	i.mkey_violations = 9;
+	i.pkey_violations = 1;
+	i.qkey_violations = UINT16_MAX;
+	must(set_port_info(&h1, &to_h2, 1, &i));
+	i = port_info_for_set(&h1, &to_h2, 1);
+	assert_int_equal(i.mkey_violations, 0);
+	assert_int_equal(i.pkey_violations, 3);
+	assert_int_equal(i.qkey_violations, 4);
+	i.pkey_violations = 0;
+	must(set_port_info(&h1, &to_h2, 1, &i));
+	i = port_info_for_set(&h1, &to_h2, 1);
+	assert_int_equal(i.pkey_violations, 0);
+	assert_int_equal(i.qkey_violations, 4);
+}
+
 /* As if it came from somebody with this key. */
 static uint8_t *with_key(uint64_t mkey, uint8_t method, uint16_t attr, uint32_t modifier,
 			 const struct smp_port_info *info)
@@ -688,6 +708,7 @@ int main(void)
 		case_of(a_lid_is_not_taken_back),
 		case_of(reregistration_is_an_event),
 		case_of(an_external_port_has_no_lid),
+		case_of(violations_are_reset_by_zero_alone),
 		case_of(an_m_key_keeps_others_out),
 		case_of(an_m_key_is_protected_for_its_lease),
 		case_of(a_link_takes_the_greatest_that_both_ends_are_enabled_for),

@@ -279,6 +279,48 @@ static void the_same_seed_does_the_same(void **state)
 	assert_int_equal(now[0], now[1]);
 }
 
+/* Somebody tries keys all the while: whenever the SM asks and sets, none is uncounted. */
+static void violations_stay_counted(void **state)
+{
+	struct world *w = world_create(star(2), 1);
+	struct fabric_port_info info;
+	uint16_t tried = 0;
+
+	world_sm_start(w, 0, 0, NULL);
+	while (!world_is_up(w, 0) && tried < 10000) {
+		world_step(w, UINT64_MAX);
+		fabric_port_violated(w->hosts[1], 1, 2);
+		tried++;
+	}
+	expect_up(w);
+	fabric_port_info(w->hosts[1], &info);
+	assert_int_equal(info.info.pkey_violations, tried);
+	assert_int_equal(info.info.qkey_violations, 2 * tried);
+	world_destroy(w);
+}
+
+/* None had been counted when the SM asked. */
+static void the_first_violation_stays_counted(void **state)
+{
+	for (unsigned int when = 0;; when++) {
+		struct world *w = world_create(star(2), 1);
+		struct fabric_port_info info;
+		unsigned int steps = 0;
+
+		world_sm_start(w, 0, 0, NULL);
+		for (; !world_is_up(w, 0); steps++) {
+			world_step(w, UINT64_MAX);
+			if (steps == when)
+				fabric_port_violated(w->hosts[1], 1, 0);
+		}
+		fabric_port_info(w->hosts[1], &info);
+		assert_int_equal(info.info.pkey_violations, when < steps);
+		world_destroy(w);
+		if (when >= steps)
+			break;
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +338,8 @@ int main(void)
 		cmocka_unit_test(partitions_are_set),
 		cmocka_unit_test(the_database_says_what_is_there),
 		cmocka_unit_test(the_same_seed_does_the_same),
+		cmocka_unit_test(violations_stay_counted),
+		cmocka_unit_test(the_first_violation_stays_counted),
 	};
 
 	return harness_run(tests);
