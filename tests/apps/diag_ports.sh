@@ -64,9 +64,10 @@ a_disabled_port_carries_nothing()
 	run ibportstate "$switch" 3 reset
 	wait_for 30 'the port is as before' field_is LinkSpeedActive '10.0 Gbps'
 	wait_for 30 'the port is active' vib_port_is h3 ACTIVE
+	# Whoever sent something to it meanwhile has counted that, too.
 	timeout 60 "$VERBCAST" run --node h2 -- ibqueryerrors >"$site_work/errors.out" 2>&1
-	says errors 'port 3: \[LinkDownedCounter == [0-9]+\]'
-	says errors '[23] ports have errors beyond threshold$'
+	says errors ' port 3: .*\[LinkDownedCounter == [0-9]+\]'
+	says errors " $(grep -c '^ *GUID .* port [0-9]*: \[' "$site_work/errors.out") ports have errors beyond threshold\$"
 }
 
 counters_match()
