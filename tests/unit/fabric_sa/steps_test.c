@@ -290,6 +290,47 @@ static void all_paths(void **state)
 	assert_int_equal(count(c, "H3 table attr=35"), 9 * 9);
 }
 
+#define LMC  5u
+#define LIDS (1u << LMC)
+
+static void expect_paths(struct crowd *c, struct world_ask *ask, unsigned int paths)
+{
+	struct world_table t;
+
+	ask->raw = true;
+	get(c, ask, &t, NULL);
+	assert_int_equal(t.count, paths);
+	assert_true(c->steps > paths / STEP_MOST);
+	world_table_end(&t);
+}
+
+/* Of two ports there may be many, too. */
+static void paths_by_each_lid(void **state)
+{
+	struct sa_multi_path multi = { .sgid_count = 2, .dgid_count = 3 };
+	struct crowd *c = *state;
+	struct sa_path path = { 0 };
+	struct world_ask ask;
+
+	small_set_lmc(&c->w->sm, LMC);
+	world_ask_parse(c->w, &ask, "H96 table attr=35");
+	small_gid(&path.sgid, SMALL_PREFIX, small_guid(3));
+	small_gid(&path.dgid, SMALL_PREFIX, small_guid(5));
+	sa_path_put(ask.data, &path);
+	ask.sa.comp_mask = SA_PR_SGID | SA_PR_DGID;
+	expect_paths(c, &ask, LIDS * LIDS);
+	/* To eight hosts and the switch. */
+	ask.mad.tid++;
+	ask.sa.comp_mask = SA_PR_SGID;
+	expect_paths(c, &ask, LIDS * (8 * LIDS + 1));
+	world_ask_parse(c->w, &ask, "H96 multi attr=3a");
+	for (unsigned int i = 0; i < 5; i++)
+		small_gid(&multi.gids[i], SMALL_PREFIX, small_guid(1 + i));
+	sa_multi_path_put(ask.data, &multi);
+	ask.sa.comp_mask = SA_MPR_SGID_COUNT | SA_MPR_DGID_COUNT;
+	expect_paths(c, &ask, 6 * LIDS * LIDS);
+}
+
 static void offer(struct crowd *c, unsigned int i, const char *how)
 {
 	struct sa_service rec = { .id = i, .pkey = 0xffff, .lease = UINT32_MAX };
@@ -416,6 +457,7 @@ int main(void)
 		STEPS_TEST(who_stays_is_in_the_answer),
 		STEPS_TEST(all_nodes_ports_and_paths),
 		STEPS_TEST(all_paths),
+		STEPS_TEST(paths_by_each_lid),
 		STEPS_TEST(all_services),
 		STEPS_TEST(all_subscriptions),
 		STEPS_TEST(an_answer_that_nobody_waits_for),
