@@ -2,7 +2,7 @@
 /*
  * Traps (spec/sa-sm 2.1, 3.9): each is answered by TrapRepress with its transaction id, and
  * told once, though it may be repeated; a link that changed, or a port's capabilities,
- * makes the SM sweep; any other at least look.
+ * makes the SM sweep; any other at least look, but for those of keys that do not fit.
  */
 #include "fabric/sm/sm_priv.h"
 
@@ -48,6 +48,20 @@ static void doubt_description(struct sm *sm, uint16_t lid)
 		sm_node_of(port->node)->described = false;
 }
 
+/*
+ * A node that was off counts its transactions from the beginning again: what looks like a
+ * repetition may be none, and a sweep too many costs little. Keys tell nothing of links, and
+ * whoever tries them everywhere has each port say so once a second.
+ */
+static void follow_up(struct sm *sm, const struct notice *n)
+{
+	if (n->is_generic && (n->trap == TRAP_LINK_STATE || n->trap == TRAP_LOCAL_CHANGE))
+		sm_sweep_want(sm, SETTLE_NS);
+	else if (!n->is_generic || n->trap < TRAP_BAD_MKEY ||
+		 n->trap > TRAP_SWITCH_BAD_PKEY)
+		sm_sweep_look(sm, SETTLE_NS);
+}
+
 void sm_trap(struct sm *sm, const struct ib_packet *packet)
 {
 	const struct sm_client_ops *client = sm->config.client;
@@ -59,12 +73,7 @@ void sm_trap(struct sm *sm, const struct ib_packet *packet)
 	mad_header_get(packet->payload, &h);
 	notice_get(packet->payload + SMP_DATA, NOTICE_TRAP_BYTES, &n);
 	repress(sm, packet);
-	/* A node that was off counts its transactions from the beginning again: what looks
-	 * like a repetition may be none, and a sweep too many costs little. */
-	if (n.is_generic && (n.trap == TRAP_LINK_STATE || n.trap == TRAP_LOCAL_CHANGE))
-		sm_sweep_want(sm, SETTLE_NS);
-	else
-		sm_sweep_look(sm, SETTLE_NS);
+	follow_up(sm, &n);
 	if (is_repeated(sm, packet, h.tid, n.trap))
 		return;
 	sm->counters.traps++;

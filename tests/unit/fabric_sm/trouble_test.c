@@ -156,6 +156,28 @@ static void a_link_that_blinks_is_out_and_in(void **state)
 	world_destroy(w);
 }
 
+/* Each port tells of them once in a time; there is nothing to look at. */
+static void keys_that_do_not_fit_make_no_sweep(void **state)
+{
+	struct world *w = world_up(star(5), 1);
+	struct sm_counters before, after;
+
+	/* Its own look of every ten seconds is over. */
+	world_run(w, 11 * SECOND);
+	sm_counters(w->sms[0].sm, &before);
+	for (unsigned int i = 0; i < 5; i++) {
+		for (unsigned int host = 1; host < 5; host++)
+			fabric_port_violated(w->hosts[host], 1, 1);
+		world_run(w, SECOND + SECOND / 2);
+	}
+	sm_counters(w->sms[0].sm, &after);
+	assert_int_equal(after.traps - before.traps, 5 * 4 * 2);
+	assert_int_equal(w->sms[0].traps, 5 * 4 * 2);
+	assert_int_equal(after.sweeps, before.sweeps);
+	assert_int_equal(after.smps_sent, before.smps_sent);
+	world_destroy(w);
+}
+
 static const char *switch_name(struct world *w, unsigned int n)
 {
 	for (uint32_t i = 0; i < w->topology->count; i++)
@@ -455,6 +477,7 @@ int main(void)
 		cmocka_unit_test(trunks_of_a_tree_may_be_cut),
 		cmocka_unit_test(a_host_that_is_unplugged_is_out),
 		cmocka_unit_test(a_link_that_blinks_is_out_and_in),
+		cmocka_unit_test(keys_that_do_not_fit_make_no_sweep),
 		cmocka_unit_test(switches_may_lose_power),
 		cmocka_unit_test(a_switch_that_restarts_is_set_up_again),
 		cmocka_unit_test(the_sm_may_be_cut_off_itself),
