@@ -66,7 +66,7 @@ struct sa_group_view {
 };
 struct sa_member_view {
 	union ib_gid port_gid;
-	uint64_t port_guid; /* whose that is, be it an alias */
+	uint64_t port_guid; /* whose that was when it joined, be it an alias */
 	uint8_t join_state;
 	bool proxy_join;
 };

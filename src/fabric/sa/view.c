@@ -20,7 +20,7 @@ void sa_server_each_group(const struct sa_server *s,
 		for (unsigned int k = 0; member_fn && k < group->count; k++) {
 			const struct sa_member *m = group->members[k];
 			struct sa_member_view member = {
-				.port_guid = sa_port_guid_of(s, m->guid),
+				.port_guid = m->port->guid,
 				.join_state = m->join_state,
 				.proxy_join = m->proxy,
 			};
