@@ -353,6 +353,18 @@ void admin_join_state_text(uint8_t state, char to[ADMIN_JOIN_STATE_ROOM])
 					       admin_join_state_name(bit));
 }
 
+/* Where the node's port is a member by another GUID than its own; else null. */
+static const char *alias_text(const struct sa_member_view *member,
+			      char text[INET6_ADDRSTRLEN])
+{
+	uint64_t guid;
+
+	memcpy(&guid, member->port_gid.raw + 8, sizeof(guid));
+	if (be64toh(guid) == member->port_guid)
+		return NULL;
+	return inet_ntop(AF_INET6, member->port_gid.raw, text, INET6_ADDRSTRLEN);
+}
+
 static void tell_group(struct listing *l, const struct sa_group_view *group)
 {
 	if (l->told == group)
@@ -382,6 +394,8 @@ static void list_member(void *arg, const struct sa_group_view *group,
 			const struct sa_member_view *member)
 {
 	char name[INET6_ADDRSTRLEN + 32], state[ADMIN_JOIN_STATE_ROOM];
+	char gid[INET6_ADDRSTRLEN];
+	const char *alias = alias_text(member, gid);
 	struct listing *l = arg;
 
 	name_member(l, member, name, sizeof(name));
@@ -390,12 +404,15 @@ static void list_member(void *arg, const struct sa_group_view *group,
 	tell_group(l, group);
 	admin_join_state_text(member->join_state, state);
 	if (l->out) {
-		fprintf(l->out, "  %s %s\n", name, state);
+		fprintf(l->out, "  %s %s%s%s\n", name, state, alias ? ", by " : "",
+			alias ? alias : "");
 	} else {
 		cJSON *o = cJSON_CreateObject();
 
 		cJSON_AddStringToObject(o, "node", name);
 		cJSON_AddStringToObject(o, "join_state", state);
+		if (alias)
+			cJSON_AddStringToObject(o, "alias", alias);
 		cJSON_AddItemToArray(l->members, o);
 	}
 }

@@ -85,6 +85,13 @@ for gid, name in zip(sys.argv[1::2], sys.argv[2::2]):
 		"$1" FIRST "$2" SECOND "$(own h2)" OWN "$(own h3)" OTHER | xargs)
 }
 
+# listed: members of the group as `group list` has them.
+listed()
+{
+	timeout 20 "$VERBCAST" group list --json | jq -r --arg mgid $group \
+		'.[] | select(.mgid == $mgid) | .members[] | "\(.node) \(.join_state) \(.alias)"'
+}
+
 # memberships FIRST SECOND
 memberships()
 {
@@ -154,6 +161,9 @@ taken_over()
 	first=$(gid_of "$guid")
 	name_gids "$first" "$(gid_of "$second")"
 	is 'FIRST 1' "$(on h2 "$member" join "$first" "$group" 1)"
+	is "h2 full ${names%% *}" "$(listed)"
+	ours group list
+	says ours "^  h2 full, by ${names%% *}\$"
 	ours fabric sm stop "$(fabric_shows '.sms[] | select(.state == "master") | .node')"
 	wait_for 30 'the standby has taken over' one_is_up
 	is "$table" "$(gids)"
