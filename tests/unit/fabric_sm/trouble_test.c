@@ -71,8 +71,8 @@ static void settle(struct world *w)
 	assert_true(world_is_up(w, 0));
 }
 
-/* Every trunk in turn is cut, and comes back. Traffic goes on, and at no moment anything
- * arrives twice. */
+/* Every trunk in turn is cut, and comes back. Traffic is back after one sweep, and at no
+ * moment anything arrives twice. */
 static void trunks_may_be_cut(struct topology *t)
 {
 	struct world *w = world_up(t, 1);
@@ -91,6 +91,8 @@ static void trunks_may_be_cut(struct topology *t)
 				world_expect_no_more(w, &g);
 				assert_true(world_step(w, w->timers.now_ns + SECOND));
 			}
+			assert_int_equal(world_sweeps(w, 0), before + 1);
+			world_expect_group(w, &g);
 			world_run(w, 50 * TIMER_MS);
 			assert_true(world_is_up(w, 0));
 			world_expect_pairs(w);
