@@ -48,6 +48,8 @@ int rmpp_sender_create(const struct rmpp_sender_config *config, const uint8_t *m
 int rmpp_sender_adopt(const struct rmpp_sender_config *config, uint8_t *message,
 		      size_t length, struct rmpp_sender **ret);
 void rmpp_sender_start(struct rmpp_sender *s);
+/* The receiver has taken some, and still does: nothing was missed since its last word. */
+bool rmpp_sender_is_heard(const struct rmpp_sender *s);
 /* An RMPP MAD of the transfer's transaction that is not DATA: ACK, STOP or ABORT. */
 void rmpp_sender_receive(struct rmpp_sender *s, const uint8_t mad[MAD_BYTES]);
 /* No call comes any more. Null is fine. */

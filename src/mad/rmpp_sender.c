@@ -190,6 +190,11 @@ void rmpp_sender_start(struct rmpp_sender *s)
 	send_from(s, 1);
 }
 
+bool rmpp_sender_is_heard(const struct rmpp_sender *s)
+{
+	return !s->ended && s->acked && !s->tries;
+}
+
 /* 0, or the status to abort with. */
 static uint8_t ack_check(const struct rmpp_sender *s, const struct rmpp_header *ack)
 {

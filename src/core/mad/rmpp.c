@@ -51,18 +51,24 @@ static bool are_of_one_transfer(const struct mad_send *a, const struct mad_send 
 	       a->agent->port == b->agent->port;
 }
 
-/* Differs: whoever is answered twice has asked twice, and knows the first answer no longer;
- * in Linux two transfers of one transaction take each other's acknowledgements. */
-static void supersede(struct mad_send *send)
+static struct mad_send *find_other(const struct mad_send *send)
 {
 	hash_for_each_match(node, &send->agent->mad->segmented, mad_tid_hash(send->tid)) {
-		struct mad_send *old = container_of(node, struct mad_send, segment_node);
+		struct mad_send *other =
+			container_of(node, struct mad_send, segment_node);
 
-		if (!are_of_one_transfer(old, send))
-			continue;
-		mad_send_over(old, IB_MAD_SEND_FLUSHED);
-		return;
+		if (are_of_one_transfer(other, send))
+			return other;
 	}
+	return NULL;
+}
+
+/* Differs: whoever is answered twice has asked twice. If he takes the first answer, he
+ * needs no second one, and would give up the first for it; else he knows the first no
+ * longer. In Linux two transfers of one transaction take each other's acknowledgements. */
+static bool is_answered(const struct mad_send *send, const struct mad_send *other)
+{
+	return send->is_response && rmpp_sender_is_heard(other->sender);
 }
 
 int mad_segments_start(struct mad_send *send)
@@ -78,9 +84,15 @@ int mad_segments_start(struct mad_send *send)
 		.done = segments_are_done,
 		.arg = send,
 	};
+	struct mad_send *other = find_other(send);
 	int r;
 
-	supersede(send);
+	if (other && is_answered(send, other)) {
+		mad_send_over(send, IB_MAD_SEND_OK);
+		return 0;
+	}
+	if (other)
+		mad_send_over(other, IB_MAD_SEND_FLUSHED);
 	r = rmpp_sender_create(&config, send->message, send->length, &send->sender);
 	if (r < 0)
 		return r;

@@ -233,6 +233,31 @@ static void a_second_try_begins_anew(void **state)
 	end();
 }
 
+/* By a server that was slow, so that he was asked twice. */
+static void a_second_answer_does_not_end_the_first(void **state)
+{
+	struct ib_mad_send again = {
+		.to = { .lid = LID(1), .qpn = 1, .qkey = IB_GSI_QKEY },
+		.message = table,
+		.length = 2500,
+		.rmpp = true,
+	};
+
+	begin(2500);
+	net.cut = 6; /* in the midst of it */
+	ask_with(MAD_BYTES, 10, 0);
+	carry_for_ms(5);
+	net.cut = NOTHING;
+	assert_int_equal(ib_post_send_mad(net.server, &again, NULL), 0);
+	carry_for_ms(5);
+	assert_int_equal(find_heard(HEARD_DONE, net.server)->status, IB_MAD_SEND_OK);
+	assert_null(find_heard(HEARD_DONE, net.client));
+	carry_for_ms(3000);
+	assert_table(2500);
+	assert_int_equal(net.requests, 1);
+	end();
+}
+
 static void questions_may_be_long_too(void **state)
 {
 	struct heard *recv;
@@ -461,6 +486,7 @@ int main(void)
 		TEST(a_request_rests_while_its_answer_comes),
 		TEST(an_answer_that_stops_halfway_is_no_answer),
 		TEST(a_second_try_begins_anew),
+		TEST(a_second_answer_does_not_end_the_first),
 		TEST(questions_may_be_long_too),
 		TEST(a_long_question_without_answer_comes_back),
 		TEST(equal_transactions_of_two_are_two),
