@@ -2,7 +2,8 @@
 /*
  * The GUIDs that ports have beside their own, as far as they were given by us or by the
  * master that we followed: whose each is, and which one stands where. A port is reached and
- * joined by any of them as by its own (spec/sa-sm 1.6 step 4).
+ * joined by any of them as by its own (spec/sa-sm 1.6 step 4). What is the own GUID of a port
+ * that is there, or comes, is nobody's alias, whoever was given it before.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -68,7 +69,7 @@ int sa_alias_keep(struct sa_server *s, uint64_t port_guid, unsigned int place,
 {
 	struct sa_alias *a = sa_alias_find(s, guid);
 
-	if (a)
+	if (a || sa_port_by_guid(s, guid))
 		return 0;
 	if (s->aliases.count >= SA_ALIASES_MAX)
 		return -ENOSPC;
@@ -93,6 +94,16 @@ void sa_alias_forget(struct sa_server *s, uint64_t guid)
 		alias_destroy(s, a);
 }
 
+void sa_alias_yield(struct sa_server *s, uint64_t port_guid)
+{
+	struct sa_alias *a = sa_alias_find(s, port_guid);
+
+	if (!a)
+		return;
+	sa_guid_leave(s, a->port_guid, port_guid);
+	alias_destroy(s, a);
+}
+
 void sa_aliases_forget_port(struct sa_server *s, uint64_t port_guid)
 {
 	const struct sa_alias *a;
@@ -114,6 +125,8 @@ void sa_aliases_forget_lost(struct sa_server *s)
 
 		if (!sa_port_by_guid(s, a->port_guid))
 			alias_destroy(s, a);
+		else if (sa_port_by_guid(s, a->guid))
+			sa_alias_yield(s, a->guid);
 	}
 }
 
@@ -121,7 +134,8 @@ void sa_aliases_forget_lost(struct sa_server *s)
 
 uint64_t sa_port_guid_of(const struct sa_server *s, uint64_t guid)
 {
-	const struct sa_alias *a = sa_alias_find(s, guid);
+	const struct sa_alias *a =
+		sa_port_by_guid(s, guid) ? NULL : sa_alias_find(s, guid);
 
 	return a ? a->port_guid : guid;
 }

@@ -333,17 +333,33 @@ void sa_member_undo(struct sa_server *s, struct sa_member *m, uint8_t bits)
 		sa_route_changed(s, mlid);
 }
 
-bool sa_guid_is_joined(const struct sa_server *s, uint64_t guid)
+static struct sa_member *find_joined(const struct sa_server *s, uint64_t port_guid,
+				     uint64_t guid)
 {
-	const struct sa_member_port *port = port_find(s, sa_port_guid_of(s, guid));
+	const struct sa_member_port *port = port_find(s, port_guid);
 
 	if (!port)
-		return false;
+		return NULL;
 	list_for_each(l, &port->members) {
-		if (container_of(l, struct sa_member, link)->guid == guid)
-			return true;
+		struct sa_member *m = container_of(l, struct sa_member, link);
+
+		if (m->guid == guid)
+			return m;
 	}
-	return false;
+	return NULL;
+}
+
+bool sa_guid_is_joined(const struct sa_server *s, uint64_t port_guid, uint64_t guid)
+{
+	return find_joined(s, port_guid, guid);
+}
+
+void sa_guid_leave(struct sa_server *s, uint64_t port_guid, uint64_t guid)
+{
+	struct sa_member *m;
+
+	while ((m = find_joined(s, port_guid, guid)))
+		sa_member_leave(s, m, 0xf);
 }
 
 void sa_port_forget(struct sa_server *s, uint64_t port_guid)

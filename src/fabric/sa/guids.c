@@ -124,7 +124,8 @@ static bool goes(const struct sa_guid_change *c, unsigned int i)
 static bool is_in_use(const struct sa_guid_change *c)
 {
 	for (unsigned int i = 0; i < GUIDS_A_BLOCK; i++) {
-		if (goes(c, i) && sa_guid_is_joined(c->req->server, c->before[i]))
+		if (goes(c, i) &&
+		    sa_guid_is_joined(c->req->server, c->port_guid, c->before[i]))
 			return true;
 	}
 	return false;

@@ -272,8 +272,11 @@ static void sm_down(void *arg)
 
 static void sm_port_in(void *arg, uint64_t port_guid)
 {
-	((struct sa_server *)arg)->restored = false;
-	sa_report_port(arg, TRAP_GID_IN_SERVICE, port_guid);
+	struct sa_server *s = arg;
+
+	s->restored = false;
+	sa_alias_yield(s, port_guid);
+	sa_report_port(s, TRAP_GID_IN_SERVICE, port_guid);
 }
 
 /* spec/sa-sm 2.3: trap 65, then the memberships. */
@@ -293,6 +296,7 @@ static void sm_port_anew(void *arg, uint64_t port_guid)
 {
 	struct sa_server *s = arg;
 
+	sa_alias_yield(s, port_guid);
 	if (s->restored)
 		return;
 	sa_subscriptions_forget_port(s, port_guid);

@@ -231,8 +231,9 @@ struct sa_member *sa_member_find(const struct sa_server *s, const struct sa_grou
  * port's memberships by different GUIDs are different ones. */
 int sa_group_join(struct sa_server *s, struct sa_group *group, uint64_t guid,
 		  uint8_t bits, bool proxy, uint8_t *ret_joined);
-/* The port has joined something by that GUID. */
-bool sa_guid_is_joined(const struct sa_server *s, uint64_t guid);
+/* The port has joined something by that GUID; it leaves all of that. */
+bool sa_guid_is_joined(const struct sa_server *s, uint64_t port_guid, uint64_t guid);
+void sa_guid_leave(struct sa_server *s, uint64_t port_guid, uint64_t guid);
 /* Take the bits away, by the rules of spec/sa-sm 1.11: what is left of the membership.
  * The member, and its group, may be gone afterwards. */
 uint8_t sa_member_leave(struct sa_server *s, struct sa_member *member, uint8_t bits);
@@ -409,14 +410,17 @@ const struct sa_alias *sa_alias_after(const struct sa_server *s, uint64_t port_g
 const struct sa_alias *sa_alias_astray(const struct sa_server *s, uint64_t port_guid,
 				       unsigned int first, unsigned int count,
 				       const uint64_t *guids);
-/* -ENOSPC, -ENOMEM. It stays where it is if it is there already. */
+/* -ENOSPC, -ENOMEM. It stays where it is if it is there already, be it as a port's own. */
 int sa_alias_keep(struct sa_server *s, uint64_t port_guid, unsigned int place,
 		  uint64_t guid);
 /* If it is there. */
 void sa_alias_forget(struct sa_server *s, uint64_t guid);
 void sa_aliases_forget_port(struct sa_server *s, uint64_t port_guid);
 void sa_aliases_forget(struct sa_server *s);
-/* Those whose ports were not found. */
+/* A port comes whose own GUID this is: who had it as an alias has it no more, nor what he
+ * joined by it. */
+void sa_alias_yield(struct sa_server *s, uint64_t port_guid);
+/* Those whose ports were not found, or that are a port's own. */
 void sa_aliases_forget_lost(struct sa_server *s);
 /* The port's own GUID, of any that it has; one that nobody has is what it is. */
 uint64_t sa_port_guid_of(const struct sa_server *s, uint64_t guid);

@@ -193,6 +193,47 @@ static void with_the_port_all_its_memberships_go(void **state)
 	world_assert(w, "H4 set join mgid=ff12::1 js=1 port=" ALIAS_GID, SA_REQ_INVALID);
 }
 
+/* -- GUIDs of ports --------------------------------------------------------------------- */
+
+/* Who was away finds nobody in his place. */
+static void a_ports_own_guid_is_no_alias_when_it_comes(void **state)
+{
+	struct world *w = *state;
+	struct sa_mcmember rec;
+
+	small_lose(&w->sm, 3);
+	sa_server_sm_ops.port_out(w->server, small_guid(3));
+	assert_int_equal(change(w, "H2 set attr=30", 2, 3, small_guid(3)), 0);
+	world_assert(w, "H2 set create mgid=ff12::1 js=1 port=H3", 0);
+	assert_int_equal(w->sm.last[0].port_guid, small_guid(2));
+	world_assert(w, "H2 set create mgid=ff12::2 js=1 port=H3", 0);
+	world_assert(w, "H2 set join mgid=ff12::2 js=1", 0);
+	small_host(&w->sm, 3)->seen = true;
+	sa_server_sm_ops.port_anew(w->server, small_guid(3));
+	assert_int_equal(world_count(w, "H4 table key=1 mgid=ff12::1"), 0);
+	assert_int_equal(world_count(w, "H4 table key=1 mgid=ff12::2"), 1);
+	rec = world_record(w, "H3 set create mgid=ff12::1 js=1");
+	assert_int_equal(guid_of(&rec.port_gid), small_guid(3));
+	assert_int_equal(w->sm.last_count, 1);
+	assert_int_equal(w->sm.last[0].port_guid, small_guid(3));
+	world_assert(w, "H2 delete join mgid=ff12::1 js=1 port=H3", SA_REQ_INVALID);
+	assert_int_equal(world_count(w, "H4 table key=1 mgid=ff12::1"), 1);
+}
+
+/* Somebody has written it into his port, past the administrator. */
+static void what_a_port_claims_of_others_does_not_count(void **state)
+{
+	struct world *w = *state;
+
+	w->sm.guids[2][3] = small_guid(3);
+	assert_int_equal(change(w, "H2 set attr=30", 2, 4, 0x9abc), 0);
+	world_assert(w, "H3 set create mgid=ff12::1 js=1", 0);
+	assert_int_equal(w->sm.last[0].port_guid, small_guid(3));
+	small_lose(&w->sm, 2);
+	sa_server_sm_ops.port_out(w->server, small_guid(2));
+	assert_int_equal(world_count(w, "H4 table key=1 mgid=ff12::1"), 1);
+}
+
 /* -- paths ---------------------------------------------------------------------------- */
 
 static struct world_ask path_ask(struct world *w, const char *text, const char *from,
@@ -395,6 +436,8 @@ int main(void)
 		TEST(an_alias_that_is_a_member_is_not_given_back),
 		TEST(nobody_joins_by_what_is_being_given_back),
 		TEST(with_the_port_all_its_memberships_go),
+		TEST(a_ports_own_guid_is_no_alias_when_it_comes),
+		TEST(what_a_port_claims_of_others_does_not_count),
 		TEST(a_path_begins_and_ends_at_an_alias),
 		TEST(the_prefix_is_the_subnets_or_the_default_one),
 		TEST(who_is_not_named_is_reached_by_each_guid),
