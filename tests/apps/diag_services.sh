@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The tools of infiniband-diags that need a partner, a group, or a refusal: ibsysstat,
-# ibping, the multicast form of ibtracert, dump_mfts, dump_lfts, vendstat, ibccquery. Under
-# our subnet manager and under OpenSM.
+# ibping, the multicast form of ibtracert, dump_mfts, dump_lfts, vendstat, ibccquery; and
+# what all others show of the subnet. Under our subnet manager and under OpenSM.
 # ctest: TIMEOUT 300
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 . "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
-need ibsysstat ibping ibtracert dump_mfts dump_lfts vendstat ibccquery opensm
+need ibsysstat ibping ibtracert dump_mfts dump_lfts vendstat ibccquery opensm ibstat \
+	ibv_devinfo ibnetdiscover iblinkinfo ibhosts ibswitches ibroute smpquery smpdump sminfo
 export OSM_TMP_DIR=$site_work OSM_CACHE_DIR=$site_work
 group=ff15:a01b::77
 
@@ -47,10 +48,43 @@ routes_to()
 	tool ibtracert -m "$mlid" "$(lid_of h1)" "$(lid_of "$1")"
 }
 
+# shows COUNT PATTERN PROGRAM ARGUMENT...
+shows()
+{
+	local found
+
+	tool "${@:3}" || fail "${*:3}: $(cat "$site_work/run.err")"
+	found=$(grep -cE -- "$2" "$site_work/run.out")
+	[ "$found" = "$1" ] || fail "${*:3}: $found lines of $2, not $1"
+}
+
+the_subnet()
+{
+	local far=$(lid_of h6)
+
+	shows 1 'State: Active$' ibstat
+	shows 1 'sm_lid:[[:space:]]+[1-9]' ibv_devinfo -d vib0
+	shows 1 'SMINFO_MASTER$' sminfo
+	shows 9 '^(Switch|Ca)[[:space:]]' ibnetdiscover
+	shows 18 'Active/ +LinkUp' iblinkinfo
+	shows 6 '^Ca[[:space:]]' ibhosts
+	shows 3 '^Switch[[:space:]]' ibswitches
+	shows 1 '^9 valid lids dumped' ibroute "$(lid_of s2)"
+	shows 1 '-> ca port .* "h6"$' ibtracert "$(lid_of h1)" "$far"
+	shows 1 '^LinkState:\.+Active$' smpquery portinfo "$far" 1
+	# NodeInfo: versions, an adapter, one port; and the GUID.
+	shows 1 "^0101 0101 $(guid_of h6 | sed 's/^0x//; s/..../& /g') ?" smpdump "$far" 0x11
+	shows 1 '^h1$' smpdump -s -D 0 0x10
+	shows 1 '^SMP status: 0xc$' smpdump "$far" 0x99
+}
+
 tools()
 {
 	local far
 	far=$(lid_of h6)
+
+	say '  the subnet'
+	the_subnet
 
 	say '  what nobody serves'
 	tool_refused vendstat -N "$far"
