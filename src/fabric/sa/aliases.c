@@ -69,7 +69,7 @@ int sa_alias_keep(struct sa_server *s, uint64_t port_guid, unsigned int place,
 {
 	struct sa_alias *a = sa_alias_find(s, guid);
 
-	if (a || sa_port_by_guid(s, guid))
+	if (a)
 		return 0;
 	if (s->aliases.count >= SA_ALIASES_MAX)
 		return -ENOSPC;

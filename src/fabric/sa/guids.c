@@ -66,7 +66,8 @@ static unsigned int place_of(const struct sa_guid_change *c, unsigned int i)
 	return c->block * GUIDS_A_BLOCK + i;
 }
 
-/* The port has these in the block, and no others. Some may have changed places. */
+/* The port has these in the block, and no others. Some may have changed places; what is
+ * another port's own is not learned from it. */
 static int remember(struct sa_server *s, const struct sa_guid_change *c,
 		    const uint64_t *guids)
 {
@@ -77,7 +78,7 @@ static int remember(struct sa_server *s, const struct sa_guid_change *c,
 				    guids)))
 		sa_alias_forget(s, a->guid);
 	for (unsigned int i = 0; i < GUIDS_A_BLOCK && !r; i++)
-		if (guids[i] && !is_own(c->block, i))
+		if (guids[i] && !is_own(c->block, i) && !sa_port_by_guid(s, guids[i]))
 			r = sa_alias_keep(s, c->port_guid, place_of(c, i), guids[i]);
 	return r;
 }

@@ -410,7 +410,7 @@ const struct sa_alias *sa_alias_after(const struct sa_server *s, uint64_t port_g
 const struct sa_alias *sa_alias_astray(const struct sa_server *s, uint64_t port_guid,
 				       unsigned int first, unsigned int count,
 				       const uint64_t *guids);
-/* -ENOSPC, -ENOMEM. It stays where it is if it is there already, be it as a port's own. */
+/* -ENOSPC, -ENOMEM. It stays where it is if it is there already. */
 int sa_alias_keep(struct sa_server *s, uint64_t port_guid, unsigned int place,
 		  uint64_t guid);
 /* If it is there. */

@@ -506,18 +506,23 @@ static void a_split_brain_heals(void **state)
 #define PLACE            1u /* of a port's GUIDs; the first is its own */
 #define ALIAS_MASK       (1ull << 0 | 1ull << 1 | 1ull << (4 + PLACE)) /* LID, block */
 
-/* For the one of its wish, or against it. */
-static void host_ask_alias(struct host *h, uint8_t method)
+/* For this one, or against it. */
+static void host_ask_guid(struct host *h, uint8_t method, uint64_t guid)
 {
 	struct mad_header mad = { .method = method, .attr_id = GUID_INFO_RECORD };
 	struct fabric_port_info info;
 	uint8_t data[72] = { 0 };
 
-	h->alias = 0xa11a5000 + number(h);
+	h->alias = guid;
 	fabric_port_info(h->port, &info);
 	wire_put16(data, info.info.lid);
 	wire_put64(data + 8 + 8 * PLACE, h->alias);
 	host_ask(h, &mad, ALIAS_MASK, data, sizeof(data));
+}
+
+static void host_ask_alias(struct host *h, uint8_t method)
+{
+	host_ask_guid(h, method, 0xa11a5000 + number(h));
 }
 
 static void get_aliases(struct world *w)
@@ -620,6 +625,62 @@ static void aliases_outlive_their_master(void **state)
 			expect_in_table(h);
 		}
 		each_client(h, w) expect_alias_works(w, h);
+		world_destroy(w);
+	}
+}
+
+static void link_set(struct world *w, const struct host *h, bool up)
+{
+	struct fabric_port_info info;
+
+	fabric_port_info(h->port, &info);
+	assert_int_equal(fabric_link_set(w->fabric, info.node, 1, up), 0);
+}
+
+static bool is_active(const struct host *h)
+{
+	struct fabric_port_info info;
+
+	fabric_port_info(h->port, &info);
+	return info.info.state == SMP_PORT_ACTIVE;
+}
+
+/* Before the new master comes, or after. */
+static void who_was_away_gets_his_guid_back(void **state)
+{
+	for (unsigned int after = 0; after < 2; after++) {
+		struct world *w = two_level(3, 4);
+		struct host *h = &w->hosts[FIRST_CLIENT], *away = h + 1;
+
+		station_start(w, 1, 0);
+		until(w, is_standby(w, 1) && is_fed(w, 1, 0), 5 * SECOND);
+		join_all(w, 1);
+		link_set(w, away, false);
+		until(w, count(w, 0).members == w->clients - 1, 15 * SECOND);
+		host_ask_guid(h, MAD_METHOD_SET, guid_of(away->port));
+		until(w, h->status >= 0, SECOND);
+		assert_int_equal(h->status, 0);
+		host_join(h, 2);
+		until(w, h->status >= 0, SECOND);
+		assert_int_equal(h->status, 0);
+		run(w, SETTLE);
+		station_kill(w, 0);
+		if (!after)
+			link_set(w, away, true);
+		until(w, is_up(w, 1), SECOND);
+		if (after) {
+			expect_alias_member(w, 1, h);
+			link_set(w, away, true);
+		}
+		until(w, is_active(away), 15 * SECOND);
+		host_join(away, 1);
+		until(w, away->status >= 0, SECOND);
+		assert_int_equal(away->status, 0);
+		expect_member(w, 1, away);
+		run(w, SETTLE);
+		expect_group(w, away->mlid);
+		/* Nobody is in the group of the alias, which so has gone. */
+		assert_int_equal(count(w, 1).members, w->clients);
 		world_destroy(w);
 	}
 }
@@ -770,6 +831,7 @@ int main(void)
 		cmocka_unit_test(a_split_brain_heals),
 		cmocka_unit_test(a_standby_has_the_aliases_too),
 		cmocka_unit_test(aliases_outlive_their_master),
+		cmocka_unit_test(who_was_away_gets_his_guid_back),
 		cmocka_unit_test(an_alias_may_be_half_given),
 		cmocka_unit_test(a_split_brain_heals_with_its_aliases),
 		cmocka_unit_test(a_standby_may_have_another_lmc),
