@@ -361,6 +361,8 @@ bool fabric_mft_has(const struct fabric *f, unsigned int node, uint16_t mlid,
 
 	if (!n->is_switch || !ib_lid_is_multicast(mlid) || port > n->num_ports)
 		return false;
+	if (!net_mft_covers(n, mlid))
+		return false;
 	masks = net_mft_masks(n, mlid - IB_LID_MULTICAST_BASE);
 	return masks && masks[port / 16] >> port % 16 & 1;
 }

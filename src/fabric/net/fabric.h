@@ -184,7 +184,8 @@ struct fabric_link_view {
 };
 void fabric_link_view(const struct fabric *f, unsigned int node, unsigned int port,
 		      struct fabric_link_view *ret);
-/* Is the port in the multicast table of the switch for that MLID? */
+/* Is the port in the multicast table of the switch for that MLID? What stands there above
+ * the table's top does not count. */
 bool fabric_mft_has(const struct fabric *f, unsigned int node, uint16_t mlid,
 		    unsigned int port);
 

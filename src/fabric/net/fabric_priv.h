@@ -246,6 +246,12 @@ uint8_t net_lft_port(const struct fabric_node *n, uint16_t lid);
 void net_lft_get(const struct fabric_node *n, uint32_t block, uint8_t *ret);
 /* -ENOMEM. */
 int net_lft_set(struct fabric_node *n, uint32_t block, const uint8_t *entries);
+/* Whether the multicast table says where this MLID goes (spec/sa-sm 7.5 step 4). */
+static inline bool net_mft_covers(const struct fabric_node *n, uint16_t mlid)
+{
+	return mlid - IB_LID_MULTICAST_BASE < n->mft_cap &&
+	       mlid <= n->switch_info.mft_top;
+}
 /* `positions` masks, or null: none are set. */
 const uint16_t *net_mft_masks(const struct fabric_node *n, uint32_t index);
 void net_mft_get(const struct fabric_node *n, uint32_t block, unsigned int position,

@@ -375,14 +375,13 @@ static bool is_dead_end(const struct fabric_node *n, const uint16_t *masks,
 static void forward_copy(struct flood *fl, const struct copy *c)
 {
 	struct fabric_node *n = c->in->node;
-	uint32_t index = fl->transit.dlid - IB_LID_MULTICAST_BASE;
 	const uint16_t *masks;
 
-	if (index >= n->mft_cap || fl->transit.dlid > n->switch_info.mft_top) {
+	if (!net_mft_covers(n, fl->transit.dlid)) {
 		forward_by_default(fl, c);
 		return;
 	}
-	masks = net_mft_masks(n, index);
+	masks = net_mft_masks(n, fl->transit.dlid - IB_LID_MULTICAST_BASE);
 	if (is_dead_end(n, masks, c->in->num))
 		count_small(&c->in->counters.relay_errors, fl->transit.packets);
 	for (unsigned int position = 0; masks && position < n->positions; position++) {

@@ -127,6 +127,15 @@ static void a_star_copies_to_the_others_only(void **state)
 	world_end(&world);
 }
 
+static bool some_table_has(uint16_t mlid)
+{
+	bool has = false;
+
+	for (unsigned int n = 0; n < fabric_node_count(world.fabric); n++)
+		has |= fabric_mft_has(world.fabric, n, mlid, 3);
+	return has;
+}
+
 static void the_top_of_the_table_is_honoured(void **state)
 {
 	struct topology *t;
@@ -135,12 +144,16 @@ static void the_top_of_the_table_is_honoured(void **state)
 	begin_configured(t);
 	set_mft(&seat, &world.routes[4], 0xc020, 0, 1 << 1 | 1 << 3);
 	assert_int_equal(walk(0, 0xc020, 0xffff), 1);
+	assert_true(some_table_has(0xc020));
 	set_switch_info(&seat, &world.routes[4], 10, 0xc01f);
 	assert_int_equal(walk(0, 0xc020, 0xffff), 0);
+	assert_false(some_table_has(0xc020));
 	set_switch_info(&seat, &world.routes[4], 10, 0xc020);
 	assert_int_equal(walk(0, 0xc020, 0xffff), 1);
+	assert_true(some_table_has(0xc020));
 	set_switch_info(&seat, &world.routes[4], 10, 0);
 	assert_int_equal(walk(0, 0xc020, 0xffff), 0);
+	assert_false(some_table_has(0xc020));
 	world_end(&world);
 }
 
