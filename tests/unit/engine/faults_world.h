@@ -11,7 +11,7 @@
 
 #define GROUP 1u
 #define MLID  0xc005
-#define DEPTH 2048u
+#define DEPTH 256u
 #define MANY  200u
 
 static struct world world;
