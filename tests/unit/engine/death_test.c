@@ -12,12 +12,20 @@
 #define RECEIVER_0 2u  /* slots of receivers that live */
 #define VICTIM_0   10u /* slots of those that die, one after another */
 #define VICTIMS    8u
-#define LAPS       20000u /* datagrams: several times what a log holds */
-#define DEPTH      6000u  /* receives of those that live: more than a log holds */
+#define LAPS       20000u              /* datagrams: several times what a log holds */
+#define TRIES      40u                 /* to compare two rates on a busy machine */
 #define WINDOW     (SHM_LOG_SLOTS / 4) /* of those that a sender waits for */
 
+/* What a victim leaves unread at most: so it comes to its gate, and what two of them leave,
+ * and the steady one, finds receives. */
+#define LEFT  3500u
+#define DEPTH (2 * LEFT + 2 * WINDOW) /* receives of those that live */
+#define LIFE  0x10000u                /* numbers of one victim */
+
 static struct site site;
-static uint32_t forsaken; /* the slot of the one that it does not; 0: it waits for none */
+static uint32_t receivers; /* how many live */
+static uint32_t forsaken;  /* the slot of the one that nobody waits for */
+static uint32_t first;     /* number of the victim to be started */
 
 static int set_up(void **state)
 {
@@ -59,7 +67,7 @@ static bool others_follow(void)
 {
 	uint64_t sent = atomic_load(&site.results->sent[STEADY]);
 
-	for (uint32_t i = RECEIVER_0; forsaken && i < RECEIVER_0 + RECEIVERS; i++)
+	for (uint32_t i = RECEIVER_0; i < RECEIVER_0 + receivers; i++)
 		if (i != forsaken && sent >= accounted(i) + WINDOW)
 			return false;
 	return true;
@@ -79,11 +87,30 @@ static void send_numbers(uint32_t count)
 	}
 }
 
+/* What came from those that had the slot before has lower numbers. */
+static bool all_have_seen(uint32_t slot, uint64_t number)
+{
+	for (uint32_t i = RECEIVER_0; i < RECEIVER_0 + receivers; i++)
+		if (atomic_load(&site.results->seen[i][slot]) < number)
+			return false;
+	return true;
+}
+
+/* That a receiver gets no CPU and so runs out of receives is not what is tried here. */
 static void victim_main(void)
 {
+	struct engine_verbs_ah ah;
+
 	child_attach(GROUP);
 	atomic_fetch_add(&self.results->ready[self.slot], 1);
-	send_numbers(UINT32_MAX);
+	world_group_ah(self.process, GROUP, &ah);
+	for (uint32_t i = first; i < first + LIFE; i++) {
+		while (i >= first + LEFT && !all_have_seen(self.slot, i - LEFT + 1))
+			harness_pause();
+		if (world_send_number(&self.qp, &ah, i, length_of(i)))
+			_exit(6);
+		atomic_store(&self.results->sent[self.slot], i + 1);
+	}
 	for (;;)
 		pause();
 }
@@ -133,6 +160,7 @@ static void check(const struct ibv_wc *wc)
 		atomic_fetch_add(&self.results->wrong[self.slot], 1);
 	if (wc->src_qp == 0x100 + STEADY)
 		atomic_fetch_add(&self.results->received[self.slot], 1);
+	atomic_store(&self.results->seen[self.slot][wc->src_qp - 0x100], number + 1);
 }
 
 static void receiver_main(void)
@@ -157,6 +185,8 @@ static void receiver_main(void)
 
 static void start_receivers(uint32_t n)
 {
+	receivers = n;
+	forsaken = 0;
 	for (uint32_t i = 0; i < n; i++)
 		site_fork(&site, RECEIVER_0 + i, receiver_main, DEPTH);
 	for (uint32_t i = 0; i < n; i++)
@@ -164,14 +194,26 @@ static void start_receivers(uint32_t n)
 			      harness_pause());
 }
 
-/* Wait for the victim's first datagrams, then a random while, and end it. */
-static void kill_one(uint32_t slot, uint32_t *x)
+/* What the dead has sent comes, too. */
+static void bury_one(uint32_t slot)
 {
+	harness_until(all_have_seen(slot, atomic_load(&site.results->sent[slot])), 20000,
+		      harness_pause());
+	harness_until(site_drained(&site, slot), 20000, harness_pause());
+}
+
+/* Wait for the victim's first datagrams, then a random while, and end it. Meanwhile they
+ * still read what the one before has left. */
+static void kill_one(unsigned int i, uint32_t *x)
+{
+	uint32_t slot = VICTIM_0 + i % VICTIMS;
 	uint32_t before = atomic_load(&site.results->ready[slot]);
 	uint32_t while_ns = random_from(x) % 3000000;
 	uint64_t end;
 
-	harness_until(site_drained(&site, slot), 20000, harness_pause());
+	if (i >= 2)
+		bury_one(VICTIM_0 + (i - 2) % VICTIMS);
+	first = i * LIFE;
 	site_fork(&site, slot, victim_main, 64);
 	harness_until(atomic_load(&site.results->ready[slot]) != before, 20000,
 		      harness_pause());
@@ -188,12 +230,14 @@ static void until_accounted(uint32_t slot)
 		      harness_pause());
 }
 
+/* It has all that the steady one has sent. What was lost of others' is counted with its
+ * losses, so those do not tell. */
 static void expect_unhurt(uint32_t slot)
 {
-	until_accounted(slot);
+	harness_until(atomic_load(&site.results->received[slot]) ==
+			      atomic_load(&site.results->sent[STEADY]),
+		      20000, harness_pause());
 	assert_int_equal(atomic_load(&site.results->wrong[slot]), 0);
-	assert_int_equal(atomic_load(&site.results->received[slot]),
-			 atomic_load(&site.results->sent[STEADY]));
 }
 
 static void senders_that_are_killed_hurt_nobody(void **state)
@@ -204,7 +248,7 @@ static void senders_that_are_killed_hurt_nobody(void **state)
 	start_receivers(RECEIVERS);
 	site_fork(&site, STEADY, steady_main, 1);
 	for (unsigned int i = 0; i < kills; i++)
-		kill_one(VICTIM_0 + i % VICTIMS, &x);
+		kill_one(i, &x);
 	atomic_store(&site.results->stop, 1);
 	for (uint32_t i = 0; i < RECEIVERS; i++)
 		expect_unhurt(RECEIVER_0 + i);
@@ -243,7 +287,6 @@ static void a_stopped_receiver_loses_alone_and_knows_how_much(void **state)
 	pid = site.children[stopped].pid;
 	forsaken = stopped;
 	site_fork(&site, STEADY, flood_main, 1);
-	forsaken = 0;
 	while_it_grows(&site.results->sent[STEADY], 1000);
 	kill(pid, SIGSTOP);
 	while_it_grows(&site.results->sent[STEADY], LAPS);
@@ -290,21 +333,21 @@ static uint64_t lagged_beside(uint32_t stopped)
 	return sum;
 }
 
-/* A grace is the one pause that they notice. What else runs on the machine may slow both
- * of the times that are compared, or keep a receiver from the processor for longer than a
- * grace, so it is tried some times. */
+/* A grace is the one pause that they notice. What else runs on the machine may slow either
+ * of the times that are compared, so it is tried some times; but that the others lose
+ * nothing is to hold each time. */
 static void beside_a_stopped_receiver_others_keep_their_rate(void **state)
 {
 	const uint32_t stopped = RECEIVER_0 + 3;
 	const unsigned int ms = harness_count(300, 1000);
-	double before, beside = 0;
-	uint64_t lagged = 0, sent;
+	double before = 0, beside = 0;
+	uint64_t sent;
 
 	start_receivers(4);
+	forsaken = stopped;
 	site_fork(&site, STEADY, flood_main, 1);
 	while_it_grows(&site.results->received[stopped], 1000);
-	for (unsigned int tries = 0; tries < 10; tries++) {
-		lagged = lagged_beside(stopped);
+	for (unsigned int tries = 0; tries < TRIES; tries++) {
 		before = rate_beside(stopped, ms);
 		sent = atomic_load(&site.results->sent[STEADY]);
 		kill(site.children[stopped].pid, SIGSTOP);
@@ -312,16 +355,15 @@ static void beside_a_stopped_receiver_others_keep_their_rate(void **state)
 		/* However slow the machine is, the stopped one is to be lapped. */
 		harness_until(atomic_load(&site.results->sent[STEADY]) > sent + LAPS,
 			      60000, harness_pause());
-		lagged = lagged_beside(stopped) - lagged;
 		kill(site.children[stopped].pid, SIGCONT);
 		while_it_grows(&site.results->received[stopped], 1000);
-		if (beside >= 0.9 * before && !lagged)
+		if (beside >= 0.9 * before)
 			break;
 	}
 	print_message("%.0f datagrams a ms, %.0f beside the stopped one\n", before,
 		      beside);
 	assert_true(beside >= 0.9 * before);
-	assert_int_equal(lagged, 0);
+	assert_int_equal(lagged_beside(stopped), 0);
 	atomic_store(&site.results->stop, 1);
 	assert_true(atomic_load(&site.results->lagged[stopped]) > 0);
 }

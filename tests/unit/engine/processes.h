@@ -56,6 +56,7 @@ struct results {
 	_Atomic uint64_t received[CHILDREN], lagged[CHILDREN], other_drops[CHILDREN];
 	_Atomic uint64_t sent[CHILDREN];
 	_Atomic uint32_t wrong[CHILDREN], ready[CHILDREN];
+	_Atomic uint32_t seen[CHILDREN][CHILDREN]; /* receiver, sender: behind the last */
 	_Atomic uint32_t stop;
 };
 
