@@ -17,7 +17,7 @@
 #include "site/lock.h"
 
 #define WORD_CLEAN      'c'
-#define DEATH_WITHIN_MS 10000u
+#define DEATH_WITHIN_MS 60000u
 #define RETRY_MS        2
 
 void janitor_clean(const struct site_paths *p, bool keep_socket)

@@ -20,7 +20,7 @@
 
 #define PASSED_FD      3
 #define BACKLOG        1024
-#define LOCK_WITHIN_MS 5000u
+#define LOCK_WITHIN_MS 30000u
 #define RETRY_MS       10
 
 /* -- systemd's ---------------------------------------------------------------------- */

@@ -17,7 +17,7 @@
 #include "site/install.h"
 #include "site/lock.h"
 
-#define START_WITHIN_MS 15000u
+#define START_WITHIN_MS 60000u
 #define RETRY_MS        5
 
 /* Names those there are, if the site says. */

@@ -18,7 +18,7 @@
 #include "tools/command.h"
 #include "tools/running_site.h"
 
-#define GONE_WITHIN_MS 15000u
+#define GONE_WITHIN_MS 60000u
 
 static const char *site = "default";
 
