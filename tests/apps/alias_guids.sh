@@ -42,7 +42,7 @@ gid_of()
 # own NODE: the GID of its port's own GUID.
 own()
 {
-	timeout 20 "$VERBCAST" run --node "$1" -- ibv_devinfo -v -d vib0 2>/dev/null |
+	timeout 120 "$VERBCAST" run --node "$1" -- ibv_devinfo -v -d vib0 2>/dev/null |
 		sed -n 's/^[[:space:]]*GID\[ *0\]:[[:space:]]*//p'
 }
 

@@ -11,7 +11,7 @@ status_of()
 	local want=$1 got
 
 	shift
-	timeout 30 "$@" >"$site_work/cli.out" 2>"$site_work/cli.err" </dev/null
+	timeout 120 "$@" >"$site_work/cli.out" 2>"$site_work/cli.err" </dev/null
 	got=$?
 	[ $got = "$want" ] || fail "$* ends with $got, not $want"
 }
@@ -57,10 +57,10 @@ quiet cli
 say 'the log is only where it is asked for'
 status_of 0 "$VERBCAST" run -- ibv_devices
 quiet cli
-timeout 30 "$VERBCAST" run -- mckey -m 239.1.15.1 -b 203.0.113.77 >"$site_work/cli.out" 2>&1
+timeout 120 "$VERBCAST" run -- mckey -m 239.1.15.1 -b 203.0.113.77 >"$site_work/cli.out" 2>&1
 says cli 'addr bind failure'
 said cli '^verbcast' && fail 'a library speaks uninvited'
-VERBCAST_LOG=debug timeout 30 "$VERBCAST" run -- mckey -m 239.1.15.1 -b 203.0.113.77 \
+VERBCAST_LOG=debug timeout 120 "$VERBCAST" run -- mckey -m 239.1.15.1 -b 203.0.113.77 \
 	>"$site_work/cli.out" 2>&1
 says cli '^verbcast: debug: .*BIND'
 
@@ -70,7 +70,7 @@ wrong()
 	local pattern=$1 status lines
 
 	shift
-	timeout 30 "$VERBCAST" "$@" >"$site_work/cli.out" 2>"$site_work/cli.err" </dev/null
+	timeout 120 "$VERBCAST" "$@" >"$site_work/cli.out" 2>"$site_work/cli.err" </dev/null
 	status=$?
 	[ $status != 0 ] && [ $status != 124 ] && [ $status -lt 128 ] ||
 		fail "verbcast $*: exit status $status"
@@ -130,14 +130,14 @@ start here sleep 300
 site_run='--site other' start there sleep 300
 wait_for 10 'one daemon' site_daemon >/dev/null
 here=$(site_daemon)
-wait_for 10 'another daemon' timeout 10 "$VERBCAST" status --site other --json >/dev/null
+wait_for 10 'another daemon' timeout 120 "$VERBCAST" status --site other --json >/dev/null
 there=$("$VERBCAST" status --site other --json | jq .pid)
 [ "$here" != "$there" ] || fail 'two sites, one daemon'
 killed here TERM
 killed there TERM
-timeout 20 "$VERBCAST" stop --site other || fail 'stop --site other'
+timeout 120 "$VERBCAST" stop --site other || fail 'stop --site other'
 wait_for 10 'the other one is gone' process_gone "$there"
-timeout 20 "$VERBCAST" stop || fail 'stop'
+timeout 120 "$VERBCAST" stop || fail 'stop'
 wait_for 10 'this one is gone' process_gone "$here"
 
 say 'a site that is not there'

@@ -57,6 +57,6 @@ site_keep
 round 239.1.9.3
 
 say 'and it stops in order'
-timeout 20 "$VERBCAST" stop || fail 'verbcast stop'
+timeout 120 "$VERBCAST" stop || fail 'verbcast stop'
 wait_for 10 'the directory is empty' runtime_is_empty
 site_end dead

@@ -61,7 +61,7 @@ ended background 20
 # It returns when it serves, not before.
 serves || fail 'it does not serve when its starter returns'
 run ibv_devices
-timeout 20 "$VERBCAST" stop || fail 'verbcast stop'
+timeout 120 "$VERBCAST" stop || fail 'verbcast stop'
 nothing_left
 
 say 'it stays as long as it is told'
@@ -78,7 +78,7 @@ wait_for 20 'the other serves' eval '"$VERBCAST" status --site ends --json >/dev
 site_run='--site ends' run ibv_devices
 ended ends 20
 alive stays || fail 'it has ended in spite of --stay'
-timeout 20 "$VERBCAST" stop || fail 'verbcast stop'
+timeout 120 "$VERBCAST" stop || fail 'verbcast stop'
 ended stays 20
 nothing_left
 
@@ -92,7 +92,7 @@ within 20 gone third || fail 'three queue pairs where two are allowed'
 wait "$(pid third)" && fail 'three queue pairs where two are allowed'
 unset 'site_pid[third]'
 says third "rdma_create_qp"
-timeout 20 "$VERBCAST" stop || fail 'verbcast stop'
+timeout 120 "$VERBCAST" stop || fail 'verbcast stop'
 ended limited 20
 nothing_left
 
@@ -114,7 +114,7 @@ start_with passed python3 "$site_work/pass.py" "$path" "$verbcastd"
 wait_for 20 'it serves' serves
 [ "$(site_daemon)" = "$(pid passed)" ] || fail 'another one serves'
 run ibv_devices
-timeout 20 "$VERBCAST" stop || fail 'verbcast stop'
+timeout 120 "$VERBCAST" stop || fail 'verbcast stop'
 ended passed 20
 [ -S "$path" ] || fail "it has removed a socket that is systemd's"
 rm -f "$path"

@@ -34,18 +34,18 @@ for round in $(seq "$(count 5 200)"); do
 		quiet run$n
 		killed run$n TERM
 	done
-	timeout 20 "$VERBCAST" stop || fail 'verbcast stop'
+	timeout 120 "$VERBCAST" stop || fail 'verbcast stop'
 	nothing_left
 done
 
 say 'nothing inherited'
 # The pipe closes with the program, although the daemon it started lives on.
-out=$(timeout 20 bash -c '"$VERBCAST" run -- echo hello 2>&1 | cat') ||
+out=$(timeout 120 bash -c '"$VERBCAST" run -- echo hello 2>&1 | cat') ||
 	fail 'a pipe stays open'
 [ "$out" = hello ] || fail "the pipe said: $out"
 daemon=$(site_daemon)
 exec 9<"$VERBCAST_SOURCE/LICENSE"
-timeout 20 "$VERBCAST" stop || fail 'verbcast stop'
+timeout 120 "$VERBCAST" stop || fail 'verbcast stop'
 nothing_left
 cd "$site_work" || exit 1
 start keeper sleep 300

@@ -142,7 +142,7 @@ ours stop
 # ready: the interfaces have joined, so OpenSM has done its part.
 ready()
 {
-	[ "$(timeout 20 "$VERBCAST" run --node h1 -- saquery --smkey 1 -m 0xc000 2>/dev/null |
+	[ "$(timeout 120 "$VERBCAST" run --node h1 -- saquery --smkey 1 -m 0xc000 2>/dev/null |
 		grep -c PortGid)" = 6 ]
 }
 

@@ -159,7 +159,7 @@ asked holder '3=2001:db8::1' port
 ip address del 10.79.0.1/24 dev near
 hears holder '^async GID_CHANGE$' 3
 asked holder ' 1=::ffff:10.77.0.1 3=' port
-timeout 20 "$VERBCAST" run -- mckey -m 239.1.20.3 -b 10.79.0.1 >"$site_work/lost.out" 2>&1
+timeout 120 "$VERBCAST" run -- mckey -m 239.1.20.3 -b 10.79.0.1 >"$site_work/lost.out" 2>&1
 says lost 'addr bind failure: Cannot assign requested address'
 said holder '^cm ' && fail 'an id whose address stays hears of others'
 
@@ -290,20 +290,20 @@ ip route replace default via 10.78.0.2
 wait_for 10 'its link is up' port_is vroce2 .state ACTIVE
 
 say 'wires are named'
-timeout 20 "$VERBCAST" run --wire near -- true >"$site_work/wire.out" 2>&1
+timeout 120 "$VERBCAST" run --wire near -- true >"$site_work/wire.out" 2>&1
 [ $? = 125 ] || fail 'run is content with a site without the wire'
 says wire "runs without a device for 'near'.*verbcast stop"
 killed keeper TERM
-timeout 20 "$VERBCAST" stop || fail 'verbcast stop'
+timeout 120 "$VERBCAST" stop || fail 'verbcast stop'
 nothing_left
-timeout 20 "$VERBCAST" run --wire nowhere -- true >"$site_work/wire.out" 2>&1
+timeout 120 "$VERBCAST" run --wire nowhere -- true >"$site_work/wire.out" 2>&1
 [ $? = 125 ] || fail 'run starts a site with an interface that is not there'
 says wire '--wire nowhere: there is no such interface'
-timeout 20 "$VERBCAST" run --wire lo -- true >"$site_work/wire.out" 2>&1 &&
+timeout 120 "$VERBCAST" run --wire lo -- true >"$site_work/wire.out" 2>&1 &&
 	fail 'run takes the loopback for a wire'
 site_run='--wire near' start keeper sleep 300
 wait_for 20 'both have devices' devices_are vroce0=lo vroce1=left vroce2=near
-timeout 20 "$VERBCAST" run --wire near --wire left -- true || fail 'run with wires that are there'
+timeout 120 "$VERBCAST" run --wire near --wire left -- true || fail 'run with wires that are there'
 
 say 'unicast from one device to the other'
 port=20000

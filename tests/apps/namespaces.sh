@@ -42,7 +42,7 @@ ended r2 20
 got 239.1.11.1 "$r2" 10
 other=$(site_daemon)
 killed keeper2 TERM
-timeout 20 "$VERBCAST" stop || fail 'verbcast stop there'
+timeout 120 "$VERBCAST" stop || fail 'verbcast stop there'
 wait_for 10 'the other verbcastd is gone' process_gone "$other"
 
 VERBCAST=$here

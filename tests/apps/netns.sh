@@ -91,7 +91,7 @@ ended receiver 60
 quiet sender receiver
 
 say 'a copy on each'
-timeout 30 "$VERBCAST" run --netns --nodes h1-h3 -- ip -o -4 addr show dev ib0 \
+timeout 120 "$VERBCAST" run --netns --nodes h1-h3 -- ip -o -4 addr show dev ib0 \
 	>"$site_work/copies.out" 2>&1 || fail "run --nodes: $(cat "$site_work/copies.out")"
 for i in 1 2 3; do
 	grep -q "h$i.*198\.18\.0\.$i/" "$site_work/copies.out" ||

@@ -18,7 +18,7 @@ manage()
 # A subnet administrator that answers is one that has seen the subnet up.
 master()
 {
-	timeout 20 "$VERBCAST" run --node h3 -- sminfo 2>/dev/null | grep -q 'SMINFO_MASTER$' &&
+	timeout 120 "$VERBCAST" run --node h3 -- sminfo 2>/dev/null | grep -q 'SMINFO_MASTER$' &&
 		sa_serves h3
 }
 

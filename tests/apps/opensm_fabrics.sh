@@ -13,7 +13,7 @@ groups=0
 # fabric OPTION...: a site with such a fabric, and nothing of what managed another.
 fabric()
 {
-	timeout 20 "$VERBCAST" stop >/dev/null 2>&1
+	timeout 120 "$VERBCAST" stop >/dev/null 2>&1
 	ours fabric up "$@" --no-sm
 	rm -rf "$site_work/osm"
 	mkdir "$site_work/osm"
@@ -26,7 +26,7 @@ fabric()
 # cable down|up NODE PORT
 cable()
 {
-	timeout 20 "$VERBCAST" fabric link "$@" >/dev/null || fail "fabric link $*"
+	timeout 120 "$VERBCAST" fabric link "$@" >/dev/null || fail "fabric link $*"
 }
 
 first_node()
@@ -69,7 +69,7 @@ ready()
 {
 	local members node
 
-	members=$(timeout 20 "$VERBCAST" run --node h1 -- \
+	members=$(timeout 120 "$VERBCAST" run --node h1 -- \
 		saquery --smkey 1 -m 0xc000 2>/dev/null)
 	for node in "$@"; do
 		grep -q "PortGid.*(h$node)\$" <<<"$members" || return 1
@@ -98,7 +98,7 @@ routed()
 	shift
 	lids=$(fabric_shows '.nodes[] | "\(.name) \(.lid)"')
 	for node in "$@"; do
-		timeout 20 "$VERBCAST" run --node h1 -- ibtracert -m "$mlid" \
+		timeout 120 "$VERBCAST" run --node h1 -- ibtracert -m "$mlid" \
 			"$(sed -n "s/^h$from //p" <<<"$lids")" \
 			"$(sed -n "s/^h$node //p" <<<"$lids")" >/dev/null 2>&1 || return 1
 	done
@@ -117,13 +117,13 @@ deliver()
 	for node in "$@"; do wait_for 30 "h$node has joined" mckey_joined "m$node"; done
 	read -r group mlid <<<"$(mckey_group "m$1")"
 	wait_for 30 "$# members" members_are "$group" $#
-	timeout 30 "$VERBCAST" group join --node "h$from" "$group" >/dev/null ||
+	timeout 120 "$VERBCAST" group join --node "h$from" "$group" >/dev/null ||
 		fail "h$from cannot join"
 	wait_for 30 'the tables lead to all members' routed "$from" "$@"
 	member sender "$from" -s
 	ended sender 60
 	quiet sender
-	timeout 30 "$VERBCAST" group leave --node "h$from" "$group" >/dev/null ||
+	timeout 120 "$VERBCAST" group leave --node "h$from" "$group" >/dev/null ||
 		fail "h$from cannot leave"
 	for node in "$@"; do
 		ended "m$node" 60

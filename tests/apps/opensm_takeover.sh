@@ -32,7 +32,7 @@ state()
 # master NODE: the subnet's, as the fourth node's port has been told, and the SA answers.
 master()
 {
-	timeout 20 "$VERBCAST" run --node h4 -- sminfo 2>/dev/null |
+	timeout 120 "$VERBCAST" run --node h4 -- sminfo 2>/dev/null |
 		grep -q "sm lid $(lid_of "$1") .*SMINFO_MASTER\$"
 }
 

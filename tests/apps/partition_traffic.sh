@@ -71,7 +71,7 @@ PARTITIONS
 ours fabric up --ring 3:2 --partitions "$site_work/partitions"
 
 say 'who is in no partition has no P_Key to send with'
-timeout 20 "$VERBCAST" run --node h6 -- "$parted" 0x8101 send 1 1 1 >"$site_work/none.out" 2>&1
+timeout 120 "$VERBCAST" run --node h6 -- "$parted" 0x8101 send 1 1 1 >"$site_work/none.out" 2>&1
 [ $? = 3 ] || fail 'h6 sends in the partition'
 says none '^no such P_Key$'
 
@@ -116,7 +116,7 @@ ours group create --node h5 --pkey 0x8101 --qkey 1 $group
 for node in h1 h2 h3 h4; do
 	ours group join --node $node $group
 done
-mlid=$(timeout 20 "$VERBCAST" group list --json |
+mlid=$(timeout 120 "$VERBCAST" group list --json |
 	jq -r --arg mgid $group '.[] | select(.mgid == $mgid) | .mlid')
 multicast h5 0x8101 h1.full h2.full h3.limited h4.limited
 multicast h3 0x101 h1.full h2.full

@@ -9,7 +9,7 @@ need jq ibv_devinfo
 # group MGID FILTER: of group list.
 group()
 {
-	timeout 20 "$VERBCAST" group list --json |
+	timeout 120 "$VERBCAST" group list --json |
 		jq -r --arg mgid "$1" ".[] | select(.mgid == \$mgid) | $2"
 }
 

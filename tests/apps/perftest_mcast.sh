@@ -23,7 +23,7 @@ mgid=ff01:0:2:c985::
 
 groups()
 {
-	timeout 20 "$VERBCAST" run --node h1 -- saquery -g 2>/dev/null | grep -c MGID
+	timeout 120 "$VERBCAST" run --node h1 -- saquery -g 2>/dev/null | grep -c MGID
 }
 
 only_ipoib()

@@ -26,7 +26,7 @@ round()
 	wait_for 30 'it scribbles' said bad '^scribbles'
 	start sender $scribbler "$group" send "$count"
 	# What it says of itself is rubbish by now; that it is told, matters.
-	timeout 20 "$VERBCAST" status --json >"$site_work/status.json" || fail 'no status'
+	timeout 120 "$VERBCAST" status --json >"$site_work/status.json" || fail 'no status'
 	jq -e . "$site_work/status.json" >/dev/null || fail 'the status is no JSON'
 	ended sender $((count / 50))
 	alive bad || fail "it has not survived it"

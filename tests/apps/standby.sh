@@ -21,7 +21,7 @@ is()
 # groups: MGID, MLID and members of all.
 groups()
 {
-	timeout 20 "$VERBCAST" group list --json |
+	timeout 120 "$VERBCAST" group list --json |
 		jq -c '[.[] | [.mgid, .mlid, ([.members[] | .node] | sort)]] | sort'
 }
 
@@ -44,14 +44,14 @@ joined()
 settled()
 {
 	one_is_up && is h7 master &&
-		[ "$(timeout 20 "$VERBCAST" fabric show --json |
+		[ "$(timeout 120 "$VERBCAST" fabric show --json |
 			jq '.sms[] | select(.node == "s1") | .state == "standby" and .in_step')" = true ]
 }
 
 # one_is_up: just one is master, and done.
 one_is_up()
 {
-	[ "$(timeout 20 "$VERBCAST" fabric show --json | jq '[.sms[] | select(.up)] | length')" = 1 ]
+	[ "$(timeout 120 "$VERBCAST" fabric show --json | jq '[.sms[] | select(.up)] | length')" = 1 ]
 }
 
 say 'a second manager'
@@ -71,7 +71,7 @@ says ours '^subnet manager master, behind h7, all is up$'
 say 'the master is killed while datagrams are on their way'
 bin=$VERBCAST_BUILD/tests/apps/bin
 messages=4000
-lid=$(timeout 20 "$VERBCAST" fabric show --json | jq '.nodes[] | select(.name == "h1") | .lid')
+lid=$(timeout 120 "$VERBCAST" fabric show --json | jq '.nodes[] | select(.name == "h1") | .lid')
 gid=$(status '.nodes[] | select(.name == "h1") | .devices[] | select(.name == "vib0") |
 	.ports[0].gids[0]')
 for node in h2 h5 h8; do

@@ -40,12 +40,12 @@ END
 
 lid_of()
 {
-	timeout 20 "$VERBCAST" fabric show --json | jq -r ".nodes[] | select(.name == \"$1\") | .lid"
+	timeout 120 "$VERBCAST" fabric show --json | jq -r ".nodes[] | select(.name == \"$1\") | .lid"
 }
 
 members()
 {
-	[ "$(timeout 20 "$VERBCAST" run --node h2 -- saquery --smkey 1 MCMR --mlid 0xc000 2>/dev/null |
+	[ "$(timeout 120 "$VERBCAST" run --node h2 -- saquery --smkey 1 MCMR --mlid 0xc000 2>/dev/null |
 		grep -c '^MCMember Record')" = 4 ]
 }
 

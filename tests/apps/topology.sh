@@ -29,7 +29,7 @@ discovered()
 # In their order, which gives them their addresses.
 nodes()
 {
-	timeout 20 "$VERBCAST" fabric show --json | jq -r '[.nodes[] | select(.type != "switch") | .name] | join(" ")'
+	timeout 120 "$VERBCAST" fabric show --json | jq -r '[.nodes[] | select(.type != "switch") | .name] | join(" ")'
 }
 
 node=h1
@@ -84,10 +84,10 @@ Ca	2 "H-e41d2d0300000021"		# "localhost"
 [2](e41d2d0300000023) 	"S-e41d2d0300000100"[3]		# lid 4 lmc 0 "MF0;sw-1:SX6036/U1" lid 3 4xFDR
 END
 up --topology "$site_work/topology" || fail "fabric up: $(cat "$site_work/up.err")"
-names=$(timeout 20 "$VERBCAST" fabric show --json | jq -r '[.nodes[].name] | sort | join("|")')
+names=$(timeout 120 "$VERBCAST" fabric show --json | jq -r '[.nodes[].name] | sort | join("|")')
 [ "$names" = 'H-e41d2d0300000011|H-e41d2d0300000021|MF0;sw-1:SX6036/U1|node 1 mlx4_0' ] ||
 	fail "nodes $names"
-timeout 20 "$VERBCAST" run --node 'node 1 mlx4_0' -- ibstat >"$site_work/run.out" ||
+timeout 120 "$VERBCAST" run --node 'node 1 mlx4_0' -- ibstat >"$site_work/run.out" ||
 	fail 'no program runs on a node with blanks in its name'
 says run 'Node GUID: 0xe41d2d0300000001$'
 stop

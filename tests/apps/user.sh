@@ -36,10 +36,10 @@ if [ -n "$second" ]; then
 	other_daemon=$(site_daemon)
 	[ "$other_daemon" != "$daemon" ] || fail 'two users, one verbcastd'
 	say 'who looks into a site that is not his'
-	VERBCAST_RUNTIME_DIR=/tmp/verbcast-$first timeout 20 "$VERBCAST" status \
+	VERBCAST_RUNTIME_DIR=/tmp/verbcast-$first timeout 120 "$VERBCAST" status \
 		>"$site_work/look.out" 2>"$site_work/look.err" && fail 'he may'
 	[ -s "$site_work/look.err" ] || fail 'he is refused without a word'
-	timeout 20 "$VERBCAST" stop || fail "verbcast stop of the second user"
+	timeout 120 "$VERBCAST" stop || fail "verbcast stop of the second user"
 	wait_for 10 'his verbcastd is gone' process_gone "$other_daemon"
 	killed hold TERM
 	site_as "$first"
@@ -57,7 +57,7 @@ got 239.1.10.1 "$r2" 1000
 run ibv_devinfo -v
 [ -z "$(ls -A "$site_work/home")" ] || fail 'something in the home'
 
-timeout 20 "$VERBCAST" stop || fail 'verbcast stop'
+timeout 120 "$VERBCAST" stop || fail 'verbcast stop'
 wait_for 10 'his verbcastd is gone' process_gone "$daemon"
 if [ -n "$second" ]; then
 	for uid in $first $second; do

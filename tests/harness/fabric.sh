@@ -14,7 +14,7 @@
 # fabric_shows FILTER [JQ-ARGUMENT...]: `fabric show` through jq, raw.
 fabric_shows()
 {
-	timeout 20 "$VERBCAST" fabric show --json | jq -r "${@:2}" "$1"
+	timeout 120 "$VERBCAST" fabric show --json | jq -r "${@:2}" "$1"
 }
 
 # lid_of NODE, guid_of NODE: an adapter's or a switch's.
@@ -56,7 +56,7 @@ vib_ports_are()
 # group_ports MGID: "h1 full, h2 send-only-full", in the order of their names.
 group_ports()
 {
-	timeout 20 "$VERBCAST" group list --json | jq -r --arg mgid "$1" \
+	timeout 120 "$VERBCAST" group list --json | jq -r --arg mgid "$1" \
 		'[.[] | select(.mgid == $mgid) | .members[] | "\(.node) \(.join_state)"] | sort | join(", ")'
 }
 
@@ -68,14 +68,14 @@ group_ports_are()
 # sa_serves NODE: the subnet administrator answers there, which has seen the subnet up then.
 sa_serves()
 {
-	timeout 20 "$VERBCAST" run --node "$1" -- saquery -g 2>/dev/null | grep -q MGID
+	timeout 120 "$VERBCAST" run --node "$1" -- saquery -g 2>/dev/null | grep -q MGID
 }
 
 # sa_members NODE MGID: whom the administrator has in the group, in the order of their names,
 # asked from that node.
 sa_members()
 {
-	timeout 20 "$VERBCAST" run --node "$1" -- saquery --smkey 1 -m 2>/dev/null |
+	timeout 120 "$VERBCAST" run --node "$1" -- saquery --smkey 1 -m 2>/dev/null |
 		awk -v group="$2" '/MGID/ { ours = index($0, group) }
 			/NodeDescription/ && ours { sub(/.*\.\.+/, ""); print }' | sort | xargs
 }
@@ -84,14 +84,14 @@ sa_members()
 # made; asked from that node.
 broadcast_has()
 {
-	[ "$(timeout 20 "$VERBCAST" run --node "$1" -- saquery --smkey 1 MCMR --mlid 0xc000 2>/dev/null |
+	[ "$(timeout 120 "$VERBCAST" run --node "$1" -- saquery --smkey 1 MCMR --mlid 0xc000 2>/dev/null |
 		grep -c '^MCMember Record')" = "$2" ]
 }
 
 # capability_mask NODE: its port's.
 capability_mask()
 {
-	timeout 20 "$VERBCAST" run --node "$1" -- ibstat 2>/dev/null |
+	timeout 120 "$VERBCAST" run --node "$1" -- ibstat 2>/dev/null |
 		sed -n 's/.*Capability mask: //p'
 }
 

@@ -220,7 +220,7 @@ bool harness_sanitized(void)
 
 uint64_t harness_deadline(unsigned int ms)
 {
-	return clock_now_ns() + ms * UINT64_C(1000000) * (harness_sanitized() ? 10 : 1);
+	return clock_now_ns() + ms * UINT64_C(10000000);
 }
 
 void harness_pause(void)

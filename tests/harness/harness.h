@@ -49,10 +49,11 @@ unsigned int harness_count(unsigned int check, unsigned int soak);
 void harness_skip(const char *format, ...)
 	__attribute__((format(printf, 1, 2), noreturn));
 
-/* Whether this program runs with a sanitizer, where time limits have to be wider. */
+/* Whether this program runs with a sanitizer, where counts have to be smaller. */
 bool harness_sanitized(void);
 
-/* A moment `ms` from now; under a sanitizer, ten times as far. */
+/* Ten times `ms` from now: limits are reached by failures alone, but machines are crowded,
+ * and sanitizers slow. */
 uint64_t harness_deadline(unsigned int ms);
 
 /*

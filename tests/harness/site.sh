@@ -18,9 +18,9 @@ set -u
 
 site_scale=${VERBCAST_SCALE:-check}
 # Waiting is for events, so a limit may be wide: it is reached only by a failure.
-site_slow=3
+site_slow=6
 case ${VERBCAST_SANITIZE:-} in
-*address* | *thread*) site_slow=6 ;;
+*address* | *thread*) site_slow=12 ;;
 esac
 unset VERBCAST_LOG VERBCAST_SITE LD_PRELOAD LD_LIBRARY_PATH
 export LC_ALL=C
@@ -83,7 +83,7 @@ fail()
 	done
 	sanitizer_reports
 	echo "--- status"
-	timeout 10 "$VERBCAST" status 2>&1
+	timeout 120 "$VERBCAST" status 2>&1
 	site_done=1
 	exit 1
 }
@@ -110,7 +110,7 @@ site_cleanup()
 	for name in "${!site_pid[@]}"; do
 		{ kill -KILL "${site_pid[$name]}" && wait "${site_pid[$name]}"; } 2>/dev/null
 	done
-	timeout 10 "$VERBCAST" stop >/dev/null 2>&1
+	timeout 120 "$VERBCAST" stop >/dev/null 2>&1
 	for pid in $(site_daemons); do
 		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = verbcastd ] && kill "$pid" 2>/dev/null
 	done
@@ -331,7 +331,7 @@ status()
 {
 	local json
 
-	json=$(timeout 20 "$VERBCAST" status --json 2>"$site_work/status.err") || return 1
+	json=$(timeout 120 "$VERBCAST" status --json 2>"$site_work/status.err") || return 1
 	jq -r '.pid // empty' <<<"$json" >>"$site_work/daemons"
 	jq -r "${@:2}" "$1" <<<"$json"
 }
@@ -475,7 +475,7 @@ site_end()
 	done
 	# While the keeper keeps it: on a busy machine it might end by itself before.
 	status .pid >/dev/null 2>&1
-	timeout 20 "$VERBCAST" stop >"$site_work/stop.out" 2>&1 ||
+	timeout 120 "$VERBCAST" stop >"$site_work/stop.out" 2>&1 ||
 		[ "${1:-}" = dead ] || fail "verbcast stop: $(cat "$site_work/stop.out")"
 	[ -z "${site_pid[keeper]:-}" ] || killed keeper TERM
 	nothing_left
