@@ -3,7 +3,7 @@
 # port's GUIDInfo, in the GID tables of programs, and gone when they are given back. With
 # both managers they are what a port is joined by and what paths begin and end at; a
 # standby of the embedded one has them.
-# ctest: TIMEOUT 200
+# ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 . "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin

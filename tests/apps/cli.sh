@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The command line: the program's exit status, signals, arguments and streams are its own;
 # every wrong use says in a line what is wrong.
-# ctest: TIMEOUT 180
+# ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # kill -9 of verbcastd under traffic: its programs come to an end, nothing is left, and
 # the next `verbcast run` finds a site as good as new.
-# ctest: TIMEOUT 180
+# ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 need mckey

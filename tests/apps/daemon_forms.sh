@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # verbcastd started by a person or by systemd: foreground, background, on a socket that
 # is passed in; never twice on one site.
-# ctest: TIMEOUT 180
+# ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 verbcastd=${VERBCAST%/*}/verbcastd

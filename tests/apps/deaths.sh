@@ -2,7 +2,7 @@
 # kill -9 of a receiver, of a sender, and of a parent whose forked child keeps the
 # descriptors, each in the middle of traffic: the others go on, the dead are members no
 # more, and what they got is still to be read.
-# ctest: TIMEOUT 180
+# ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 site_keep

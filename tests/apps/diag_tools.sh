@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The stock tools of infiniband-diags on nodes of a fabric: what they find is what the
 # fabric says of itself.
-# ctest: TIMEOUT 240
+# ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 . "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A fabric from the command line: what it consists of, what programs on its nodes see of
 # it, and that it lives through pulled cables and a killed subnet manager.
-# ctest: TIMEOUT 240
+# ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 . "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Groups without rdma_cm: MGID in, MLID out, by the nodes' SA clients; and how they fare
 # when the subnet administrator does not.
-# ctest: TIMEOUT 240
+# ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 . "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin

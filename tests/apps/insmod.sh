@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A consumer of the kernel's RDMA API inside verbcastd: the example hears stock mckey, on
 # the loopback's device and on the fabric; what cannot be loaded says why.
-# ctest: TIMEOUT 120
+# ctest: TIMEOUT 300
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 need mckey

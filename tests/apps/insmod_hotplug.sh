@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Devices come and go beneath a consumer inside verbcastd, with all that it has on them:
 # memberships, ids of rdma_cm, attached queue pairs. In a network namespace of the test's own.
-# ctest: TIMEOUT 180
+# ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/namespace.sh"
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What the callback of ib_sa_join_multicast(9) hears, each status by its real cause: a
 # consumer inside verbcastd, and the administrator of the site at fault.
-# ctest: TIMEOUT 180
+# ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 . "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A consumer of the kernel API inside verbcastd has the devices of every node: it hears what
 # stock programs send there, and shares their ports of rdma_cm.
-# ctest: TIMEOUT 180
+# ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 need mckey

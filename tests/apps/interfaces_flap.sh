@@ -2,7 +2,7 @@
 # An interface is deleted and made again, over and over, while threads of two programs
 # open its device, bind to its address and join groups. Nobody hangs, nobody crashes, and
 # nothing piles up.
-# ctest: TIMEOUT 240 LABELS threads
+# ctest: TIMEOUT 400 LABELS threads
 . "$VERBCAST_SOURCE/tests/harness/namespace.sh"
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin

@@ -2,7 +2,7 @@
 # A port says that a subnet manager is behind it while a program has the file open that
 # umad_get_issm_path names, be it one of several, or killed, or a child; and whatever
 # programs do, while a manager of ours stands there.
-# ctest: TIMEOUT 120
+# ctest: TIMEOUT 300
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 . "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # mckey's options, each as a small round of its own. The rounds run at once, since mckey
 # spends its time in a pause of three seconds.
-# ctest: TIMEOUT 240
+# ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 # Linux refuses IPv6 groups on RoCEv2, and so do we unless told otherwise.

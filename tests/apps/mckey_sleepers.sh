@@ -2,7 +2,7 @@
 # The delivery promise: a datagram for which a receive is posted is delivered whether or
 # not the program polls. mckey pauses three seconds after joining; the sender starts
 # first, so that its thousand datagrams of 4096 bytes arrive in the receivers' pause.
-# ctest: TIMEOUT 180 SERIAL
+# ctest: TIMEOUT 400 SERIAL
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 site_keep

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # run --netns: each node has a network of its own, with its address on ib0, and reaches the
 # others there; programs use sockets and RDMA beside each other.
-# ctest: TIMEOUT 120
+# ctest: TIMEOUT 300
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 . "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin

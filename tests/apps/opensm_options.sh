@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What OpenSM writes into ports when its options say so, and what tools then see: an M_Key
 # that keeps strangers out until its lease has ended, and tables for quality of service.
-# ctest: TIMEOUT 200
+# ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 . "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin

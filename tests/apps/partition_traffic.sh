@@ -2,7 +2,7 @@
 # Datagrams in partitions, to queue pairs and to groups: between full members, between full
 # and limited ones, and not between limited ones, between partitions or from outside; what
 # does not arrive is counted by its reason.
-# ctest: TIMEOUT 120
+# ctest: TIMEOUT 300
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 need jq

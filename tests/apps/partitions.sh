@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Partitions from a file: what programs see of them, broadcast groups with limits of their
 # own, who may join what, and what is said of a file that is wrong.
-# ctest: TIMEOUT 120
+# ctest: TIMEOUT 300
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 need jq ibv_devinfo

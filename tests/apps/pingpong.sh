@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # ibv_ud_pingpong, server and client, at every GID of the port, polling and waiting for
 # events: UD unicast between two stock programs.
-# ctest: TIMEOUT 180
+# ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 site_keep

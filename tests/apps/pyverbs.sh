@@ -2,7 +2,7 @@
 # pyverbs' own suite, as Debian has it: what it has for UD and the three multicast tests
 # of rdma_cm, every one of them run and none skipped. A suite that skips everything says
 # OK, too.
-# ctest: TIMEOUT 240
+# ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 site_keep

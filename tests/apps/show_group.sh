@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # `fabric show` with a group's tree marked, as text, as JSON and for Graphviz: the three say
 # the same; it is a tree, it has every member, and goes another way when a link is cut.
-# ctest: TIMEOUT 120
+# ctest: TIMEOUT 300
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 . "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin

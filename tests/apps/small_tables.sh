@@ -2,7 +2,7 @@
 # A ring with a switch whose multicast table is small, and that was off when groups were made
 # for which it has no room: back again, it is gone around. Who hangs on it cannot join them;
 # and who has no other way left is cut off, which `fabric show` says, until there is one.
-# ctest: TIMEOUT 240
+# ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 . "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What switches forward to each other is in their ports' counters, as stock perfquery shows
 # them: multicast and unicast datagrams of programs, to the last one.
-# ctest: TIMEOUT 200
+# ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 need perfquery saquery mckey stdbuf ibv_ud_pingpong jq awk

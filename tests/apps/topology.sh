@@ -2,7 +2,7 @@
 # What ibnetdiscover prints of a fabric starts the same fabric again: nodes, names, GUIDs,
 # ports and cables, in every shape; and what a file has that cannot be used is named by its
 # line.
-# ctest: TIMEOUT 240
+# ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 need ibnetdiscover

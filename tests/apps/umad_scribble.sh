@@ -2,7 +2,7 @@
 # Programs that write over the memory in which their management datagrams go to verbcastd and
 # back, and die at any moment of it: others are served meanwhile and afterwards, by the same
 # verbcastd, which holds nothing of theirs.
-# ctest: TIMEOUT 200
+# ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 . "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin

@@ -2,7 +2,7 @@
 # An ordinary user: no capability, 64 KiB of locked memory, a home that cannot be
 # written, files of his own nowhere but in the runtime directory. And two such users do
 # not meet, nor can one look into the site of the other.
-# ctest: TIMEOUT 180
+# ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 need mckey setpriv

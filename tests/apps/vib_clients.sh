@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What holds on RoCE and is no matter of the link, on a node that has vib0 alone.
-# ctest: TIMEOUT 240
+# ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 bin=$VERBCAST_BUILD/tests/apps/bin

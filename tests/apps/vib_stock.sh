@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Stock programs on InfiniBand: mckey and ibv_ud_pingpong between two nodes, the latter by
 # LID and by GID; pyverbs' suite on one, every test run and none skipped.
-# ctest: TIMEOUT 240
+# ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 need ibv_ud_pingpong mckey

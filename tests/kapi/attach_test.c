@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ctest: TIMEOUT 60 LABELS threads
+// ctest: TIMEOUT 300 LABELS threads
 /*
  * The refusals of ib_attach_mcast and ib_detach_mcast, in the order of spec/kernel 1.1, on
  * devices of the test's own.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ctest: TIMEOUT 60 LABELS noasan
+// ctest: TIMEOUT 300 LABELS noasan
 /*
  * One program links the kernel API and the system's librdmacm and libibverbs, and calls
  * functions that both have, with other signatures.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ctest: TIMEOUT 60 LABELS threads
+// ctest: TIMEOUT 300 LABELS threads
 /*
  * rdma_join_multicast in the kernel's flavour, on the loopback's RoCE device
  * (spec/kernel 3).

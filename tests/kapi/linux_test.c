@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ctest: TIMEOUT 60 LABELS threads
+// ctest: TIMEOUT 300 LABELS threads
 /*
  * What the kernel's own headers give beside RDMA: waiting, timers, works, lists.
  */

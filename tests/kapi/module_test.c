@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ctest: TIMEOUT 60 LABELS threads
+// ctest: TIMEOUT 300 LABELS threads
 /*
  * A consumer as a shared object: the example, as it is, hears what a queue pair of this
  * program sends; and what cannot be loaded says why.

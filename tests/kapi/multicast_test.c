@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ctest: TIMEOUT 60 LABELS threads
+// ctest: TIMEOUT 300 LABELS threads
 /*
  * Datagrams to a group between queue pairs of one program, in the kernel's dialect.
  */

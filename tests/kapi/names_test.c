@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ctest: TIMEOUT 60
+// ctest: TIMEOUT 300
 /*
  * The names of the SEE ALSO lists of ib_attach_mcast(9), ib_sa_join_multicast(9) and
  * rdma_join_multicast(3), as spec/kernel 5.1 and 5.2 have them: each is there and does what

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ctest: TIMEOUT 100
+// ctest: TIMEOUT 300
 /*
  * Joins that the subnet administrator refuses, seen from both sides: the status that it
  * answers a datagram of ours with, and the errno that ib_sa_join_multicast makes of the

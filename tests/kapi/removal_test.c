@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ctest: TIMEOUT 100 LABELS threads
+// ctest: TIMEOUT 300 LABELS threads
 /*
  * A device goes from beneath a consumer that has everything on it: members that have joined
  * and that are about to, queries and MADs without an answer, ids of rdma_cm in all states,

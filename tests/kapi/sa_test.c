@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ctest: TIMEOUT 100 LABELS threads
+// ctest: TIMEOUT 300 LABELS threads
 /*
  * ib_sa_join_multicast on a fabric of three nodes in this process (spec/kernel 2): joins
  * with the subnet administrator, records, freeing, and datagrams between nodes.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ctest: TIMEOUT 120
+// ctest: TIMEOUT 300
 // uses: fabric_net fabric_sm fabric_sa
 /*
  * The SA client against the subnet's own SA, through switches, in virtual time: whatever

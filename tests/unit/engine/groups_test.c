@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ctest: TIMEOUT 120 LABELS threads
+// ctest: TIMEOUT 300 LABELS threads
 /*
  * Many queue pairs and many groups: a copy for each member, in order, whole; and groups
  * by the hundred that do not mix.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ctest: TIMEOUT 120 LABELS threads
+// ctest: TIMEOUT 300 LABELS threads
 /*
  * The delivery promise: what a member had a receive for is delivered, whether it polls or
  * sleeps; one that does not move costs its sender one grace, and loses alone.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ctest: TIMEOUT 120 LABELS threads
+// ctest: TIMEOUT 300 LABELS threads
 /*
  * Shared receive queues: who takes from one, what a full, empty or unfit one does, its
  * limit, its size, and its queue pairs' end.

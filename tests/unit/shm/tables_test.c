@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ctest: TIMEOUT 120 LABELS threads
+// ctest: TIMEOUT 300 LABELS threads
 /*
  * The tables of a site: linking, finding and generations, against a plain model, and a
  * reader beside the writer.
