@@ -75,6 +75,26 @@ static void end_group(const union ib_gid *mgid)
 	}
 }
 
+/*
+ * Who may not leave a group may be no member of it: a manager that has died since carried
+ * the leave out, and its answer never left. So the group may have ended without him.
+ */
+static void note_doubt(const union ib_gid *mgid)
+{
+	for (unsigned int n = 0; n < sim.host_count; n++) {
+		const struct sim_pair *pair = pair_if_there(&sim.hosts[n], mgid);
+
+		if (pair && pair->held & SIM_FULL & (uint8_t)~pair->doubtful)
+			return;
+	}
+	for (unsigned int n = 0; n < sim.host_count; n++) {
+		struct sim_pair *pair = pair_if_there(&sim.hosts[n], mgid);
+
+		if (pair)
+			pair->bereaved |= pair->held;
+	}
+}
+
 static uint64_t bit_of(uint16_t mlid)
 {
 	unsigned int index = (unsigned int)mlid - IB_LID_MULTICAST_BASE;
@@ -103,13 +123,19 @@ void sim_model_answered(struct sim_pair *pair, const struct mad_header *header,
 	struct sim_open *open = open_of(pair, header->tid);
 	uint8_t asked = open ? open->bits : 0;
 	bool is_over = open && open->is_over, is_bereaved = open && open->is_bereaved;
+	bool leaves = open && open->leaves;
 
 	sim.answered_ns = sim.timers.now_ns;
 	if (open)
 		*open = (struct sim_open){ 0 };
+	if (leaves && header->status == SA_REQ_INVALID) {
+		pair->doubtful |= asked;
+		note_doubt(&pair->mgid);
+	}
 	if (header->status || is_over)
 		return;
 	if (header->method == MAD_METHOD_GET_RESP) {
+		pair->doubtful &= (uint8_t)~rec->join_state;
 		note_mlid(&pair->mgid, rec->mlid);
 		pair->held = rec->join_state;
 		pair->mlid = rec->mlid;
@@ -123,6 +149,8 @@ void sim_model_answered(struct sim_pair *pair, const struct mad_header *header,
 	pair->held = rec->join_state;
 	if (!has_full_member(&pair->mgid))
 		end_group(&pair->mgid);
+	else
+		note_doubt(&pair->mgid);
 }
 
 /* Of the bits that the SA holds, those whose leave is at work there. */

@@ -70,6 +70,7 @@ struct sim_pair {
 	uint16_t mlid;
 	uint64_t mlids;   /* ever, as bits */
 	uint8_t bereaved; /* lost with the last full member, of which nobody is told */
+	uint8_t doubtful; /* held, but to leave it was refused */
 	struct sim_open {
 		uint64_t tid; /* 0: none */
 		bool leaves;
