@@ -14,6 +14,7 @@
 /* A transfer is given up after a lease at the earliest. */
 #define ACK_TIMEOUT_NS (50 * TIMER_MS)
 #define ACK_RETRIES    24u
+#define LATE_TIDS      0x10000u
 
 static bool behind(const struct sa_follower *f, uint64_t position)
 {
@@ -104,6 +105,7 @@ static void sent(void *arg, int error, uint8_t status)
 	}
 	rmpp_sender_destroy(f->sender);
 	f->sender = NULL;
+	f->heard_ns = s->timers->now_ns;
 	f->position = f->sent_to;
 	f->counts = f->counts || f->sending_all;
 	f->sending_all = false;
@@ -152,6 +154,7 @@ static int begin(struct sa_follower *f, const uint8_t *content, size_t length)
 	f->sent_to = s->journal.end;
 	f->sending_all = f->fresh;
 	f->fresh = false;
+	f->heard_ns = s->timers->now_ns;
 	rmpp_sender_start(f->sender);
 	return 0;
 }
@@ -280,6 +283,12 @@ static bool is_in_step(const struct sa_follower *f, const struct sa_peer_header 
 	       (h->position == f->position || (f->sender && h->position == f->sent_to));
 }
 
+/* A copy that was overtaken: what it says is of before. Ids begin anywhere. */
+static bool is_late(const struct sa_follower *f, const struct sa_peer_header *h)
+{
+	return f->asked_tid && f->asked_tid - h->mad.tid < LATE_TIDS;
+}
+
 static void answer(struct sa_server *s, const struct sa_follower *f,
 		   const struct sa_peer_header *asked)
 {
@@ -306,8 +315,9 @@ static void asked(struct sa_server *s, uint16_t lid, const struct sa_peer_header
 	f = find(s, guid);
 	if (!f)
 		f = take_in(s, guid);
-	if (!f)
+	if (!f || is_late(f, h))
 		return;
+	f->asked_tid = h->mad.tid;
 	f->lid = lid;
 	f->heard_ns = s->timers->now_ns;
 	if (!is_in_step(f, h)) {

@@ -12,10 +12,10 @@
  * MAD, Set and GetResp; CHANGES and DATABASE are RMPP transfers of method Send.
  *
  * The answer to a Set or Delete waits until every follower has what it has changed. So
- * what a client was told outlives the master. A follower of which nothing is heard for
- * SA_LEASE_NS is given up, and one that was not confirmed to be in step for that long while
- * its master lived, or that becomes master more than SA_HEIR_NS later, does not take what
- * it has for the database.
+ * what a client was told outlives the master. A follower to which nothing is sent, and of
+ * which nothing is heard, for SA_LEASE_NS is given up, and one that was not confirmed to be
+ * in step for that long while its master lived, or that becomes master more than SA_HEIR_NS
+ * later, does not take what it has for the database.
  */
 #ifndef FABRIC_SA_REPLICA_PRIV_H
 #define FABRIC_SA_REPLICA_PRIV_H
@@ -92,7 +92,10 @@ struct sa_follower {
 	uint64_t position; /* of what it has */
 	bool fresh;        /* it is to have all */
 	bool counts;       /* answers wait for it */
+	/* When something was heard of it, or sent that it may have taken: either may have told
+	 * it that it is in step. */
 	uint64_t heard_ns;
+	uint64_t asked_tid; /* of the last FOLLOW; 0: there was none */
 	/* What is on its way, if it is. */
 	struct rmpp_sender *sender;
 	uint64_t tid, sent_to;
