@@ -449,6 +449,9 @@ unsigned int engine_turn_and_map(struct engine *e)
 	if (unlikely(wanted)) {
 		senders_map_wanted(e);
 		looked += turn(e, &wanted);
+		/* A dead one's that was empty is done with: nobody else may come to say so. */
+		if (wanted)
+			senders_map_wanted(e);
 	}
 	return looked;
 }

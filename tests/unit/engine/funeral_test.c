@@ -65,6 +65,18 @@ static void a_log_is_given_back_when_it_is_read(void **state)
 	expect_all_given_back();
 }
 
+/* Killed before its first datagram. Who does not poll turns its engine once, for the kick. */
+static void a_log_with_nothing_in_it_is_given_back(void **state)
+{
+	lock_take(&alice->engine->tx_lock);
+	assert_int_equal(tx_open_unlocked(alice->engine), 0);
+	lock_drop(&alice->engine->tx_lock);
+	alice_dies();
+	assert_int_equal(engine_turn(bob->engine), 0);
+	assert_int_equal(atomic_load(&bob->maps), 1);
+	assert_int_equal(atomic_load(&bob->drained), 1);
+}
+
 /* The daemon counts a reader anew with every question, also where the answer comes after
  * another thread has read the log and said so. */
 static void a_log_that_is_read_meanwhile_is_given_back_again(void **state)
@@ -80,6 +92,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		T(a_log_is_given_back_when_it_is_read),
+		T(a_log_with_nothing_in_it_is_given_back),
 		T(a_log_that_is_read_meanwhile_is_given_back_again),
 	};
 
