@@ -38,31 +38,36 @@ static void described(struct sm *sm, struct sm_smp *smp, int error, const uint8_
 	n->described = true;
 }
 
+static void count_pkeys(struct subnet_port *port)
+{
+	port->pkey_count = SUBNET_PKEYS_MAX;
+	while (port->pkey_count && !port->pkeys[port->pkey_count - 1])
+		port->pkey_count--;
+}
+
+/* What is not told is taken for empty, so that it is set. */
 static void pkeys_told(struct sm *sm, struct sm_smp *smp, int error, const uint8_t *data)
 {
 	struct subnet_port *port = smp->to;
 	unsigned int at = smp->mod * SUBNET_PKEYS_BLOCK;
+	bool failed = sm_sweep_failed(sm, smp, error);
 
-	if (sm_sweep_failed(sm, smp, error)) {
+	if (failed)
 		sm_port_of(port)->pkeys_known = false;
-		return;
-	}
-	for (unsigned int i = 0; i < SUBNET_PKEYS_BLOCK && at + i < SUBNET_PKEYS_MAX;
-	     i++) {
-		port->pkeys[at + i] = wire_get16(data + 2 * i);
-		if (port->pkeys[at + i] && port->pkey_count < at + i + 1)
-			port->pkey_count = (uint16_t)(at + i + 1);
-	}
+	for (unsigned int i = 0; i < SUBNET_PKEYS_BLOCK && at + i < SUBNET_PKEYS_MAX; i++)
+		port->pkeys[at + i] = failed ? 0 : wire_get16(data + 2 * i);
+	count_pkeys(port);
 }
 
+/* Until the port has answered, its table is what it was: joins and paths go on meanwhile. */
 static void ask_pkeys(struct sm *sm, struct subnet_port *port)
 {
 	unsigned int room = port->node->info.partition_cap;
 
 	if (room > SUBNET_PKEYS_MAX)
 		room = SUBNET_PKEYS_MAX;
-	port->pkey_count = 0;
-	memset(port->pkeys, 0, sizeof(port->pkeys));
+	memset(port->pkeys + room, 0, (SUBNET_PKEYS_MAX - room) * sizeof(port->pkeys[0]));
+	count_pkeys(port);
 	for (unsigned int b = 0; b * SUBNET_PKEYS_BLOCK < room; b++)
 		ask(sm, port, SMP_PKEY_TABLE, b, pkeys_told);
 }

@@ -219,6 +219,26 @@ static void groups_stay_in_their_partition(void **state)
 	sm_partitions_destroy(p);
 }
 
+/* While a sweep reads the tables anew, joins and paths go by what they were. */
+static void no_key_is_missed_while_tables_are_read(void **state)
+{
+	struct sm_partitions *p;
+	struct world *w = blue_world(&p);
+	const struct sm *sm = w->sms[0].sm;
+	const struct subnet_port *port =
+		subnet_port_by_guid(sm_subnet(sm), world_guid(w, 3));
+	uint64_t sweeps = world_sweeps(w, 0);
+
+	assert_true(subnet_port_has_pkey(port, BLUE));
+	while (world_sweeps(w, 0) == sweeps) {
+		assert_true(world_step(w, w->timers.now_ns + 60 * SECOND));
+		port = subnet_port_by_guid(sm_subnet(sm), world_guid(w, 3));
+		assert_true(subnet_port_has_pkey(port, BLUE));
+	}
+	world_destroy(w);
+	sm_partitions_destroy(p);
+}
+
 /* A later SM without partitions has the switches check nothing. */
 static void checks_end_with_the_partitions(void **state)
 {
@@ -241,6 +261,7 @@ int main(void)
 		cmocka_unit_test(what_is_wrong_is_said),
 		cmocka_unit_test(switches_let_pass_whom_they_should),
 		cmocka_unit_test(groups_stay_in_their_partition),
+		cmocka_unit_test(no_key_is_missed_while_tables_are_read),
 		cmocka_unit_test(checks_end_with_the_partitions),
 	};
 
