@@ -4,8 +4,8 @@
  * Datagrams in a partition: a queue pair of vib0 whose P_Key is PKEY, wherever that is in
  * its port's table. It joins no group: membership of the port is somebody else's business.
  *
- *	parted PKEY hear [MGID MLID]       says "ready QPN LID", and when it is told to end
- *	                                   (SIGTERM) how many came
+ *	parted PKEY hear [MGID MLID]       says "ready QPN LID", "heard COUNT" at each, and
+ *	                                   when it is told to end (SIGTERM) "got COUNT"
  *	parted PKEY send LID QPN COUNT
  *	parted PKEY cast MGID MLID COUNT
  *
@@ -56,7 +56,10 @@ static void hear(struct client_qp *q, char **group)
 	}
 	printf("ready %u %u\n", q->qp->qp_num, port.lid);
 	while (!stop) {
+		last = got;
 		got += take(q);
+		if (got != last)
+			printf("heard %u\n", got);
 		client_pause();
 	}
 	/* What was sent before the signal is here by now. */

@@ -59,6 +59,7 @@ heard()
 	for who in $listeners; do
 		want=0
 		case " $* " in *" $who "*) want=$count ;; esac
+		[ $want = 0 ] || wait_for 10 "$who has heard all" said "$who" "^heard $want\$"
 		terminated "$who"
 		says "$who" "^got $want\$"
 	done

@@ -21,6 +21,7 @@ speak()
 # heard NODE COUNT: by its ear, which ends.
 heard()
 {
+	[ "$2" = 0 ] || wait_for 10 "$1 has heard $2" said "$1" "^heard $2\$"
 	terminated "$1"
 	says "$1" "^got $2\$"
 }
