@@ -41,7 +41,7 @@
 #define SIM_GROUPS         6u /* named 1 .. 6; 0 is of the SA's choice */
 #define SIM_MANAGERS_MAX   3u
 #define SIM_PARTITIONS_MAX 3u
-#define SIM_OPEN_MAX       6u
+#define SIM_OPEN_MAX       24u
 #define SIM_TABLE_SMALL    10u /* MLIDs; tables with room for fewer are small */
 #define SIM_FULL           (SA_JOIN_FULL | SA_JOIN_SEND_ONLY_FULL)
 #define SIM_RECEIVES       (SA_JOIN_FULL | SA_JOIN_NON)
