@@ -132,7 +132,13 @@ void sim_model_answered(struct sim_pair *pair, const struct mad_header *header,
 		pair->doubtful |= asked;
 		note_doubt(&pair->mgid);
 	}
-	if (header->status || is_over)
+	if (header->status)
+		return;
+	/* Also where the port was out meanwhile: of one manager, while another one, that was
+	 * cut off from it, goes on and lets it in. */
+	if (header->method == MAD_METHOD_GET_RESP)
+		pair->mlids |= bit_of(rec->mlid);
+	if (is_over)
 		return;
 	if (header->method == MAD_METHOD_GET_RESP) {
 		pair->doubtful &= (uint8_t)~rec->join_state;
@@ -141,7 +147,6 @@ void sim_model_answered(struct sim_pair *pair, const struct mad_header *header,
 		pair->mlid = rec->mlid;
 		if (!is_bereaved)
 			pair->bereaved &= (uint8_t)~rec->join_state;
-		pair->mlids |= bit_of(rec->mlid);
 		return;
 	}
 	/* The last full member loses with these bits all others. */
