@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What rdma_join_multicast refuses, how, and that a refusal leaves the id as it was. */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <rdma/rdma_cma.h>
 
-#define CHECK(condition)                                                             \
-	do {                                                                         \
-		if (!(condition)) {                                                  \
-			printf("%s:%d: not so: %s (errno %d)\n", __FILE__, __LINE__, \
-			       #condition, errno);                                   \
-			exit(1);                                                     \
-		}                                                                    \
-	} while (0)
+#include "client/check.h"
 
 static struct rdma_event_channel *events;
 
