@@ -25,16 +25,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct world_ask ask_of(struct world *w, const char *text, uint64_t mask)
-{
-	struct world_ask ask;
-
-	world_ask_parse(w, &ask, text);
-	ask.raw = true;
-	ask.sa.comp_mask = mask;
-	return ask;
-}
-
 static const uint8_t *record(struct world *w, const struct world_ask *ask)
 {
 	const struct world_mad *m = world_do(w, ask);
@@ -68,7 +58,7 @@ static void a_port_is_found_by_any_of_its_lids(void **state)
 
 	for (unsigned int lid = 12; lid < 16; lid++) {
 		for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
-			struct world_ask ask = ask_of(w, asks[i], 1);
+			struct world_ask ask = world_ask_of(w, asks[i], 1);
 			const struct world_mad *m;
 
 			put_lid(&ask, 0, (uint16_t)lid);
@@ -86,7 +76,7 @@ static void a_port_is_found_by_any_of_its_lids(void **state)
 static void nobodys_lid_finds_nothing(void **state)
 {
 	struct world *w = *state;
-	struct world_ask ask = ask_of(w, "H9 get attr=11", 1);
+	struct world_ask ask = world_ask_of(w, "H9 get attr=11", 1);
 
 	/* Those before H1's, and behind the switch's, which has one. */
 	for (unsigned int lid = 0; lid < 4; lid++) {
@@ -100,7 +90,7 @@ static void nobodys_lid_finds_nothing(void **state)
 static void a_link_is_found_by_either_end(void **state)
 {
 	struct world *w = *state;
-	struct world_ask ask = ask_of(w, "H9 get attr=20", 1 << 3);
+	struct world_ask ask = world_ask_of(w, "H9 get attr=20", 1 << 3);
 	const uint8_t *data;
 
 	put_lid(&ask, 4, 14);
@@ -126,7 +116,7 @@ static void a_member_may_ask_by_any_of_its_lids(void **state)
 static void the_answer_comes_from_where_it_was_asked(void **state)
 {
 	struct world *w = *state;
-	struct world_ask ask = ask_of(w, "H9 get attr=1", 0);
+	struct world_ask ask = world_ask_of(w, "H9 get attr=1", 0);
 	uint8_t bytes[MAD_BYTES];
 
 	world_ask_put(&ask, bytes);
@@ -169,7 +159,7 @@ static void all_lids_share(void **state)
 		char text[32];
 
 		snprintf(text, sizeof(text), "H%u set attr=3", 8 + n % LIDS);
-		ask = ask_of(w, text, 0);
+		ask = world_ask_of(w, text, 0);
 		sa_inform_info_put(ask.data, &info);
 		status = world_do(w, &ask)->mad.status;
 		subscribed += status == 0;
@@ -186,7 +176,7 @@ static struct world_ask ask_path(struct world *w, const char *text, unsigned int
 				 unsigned int to, uint64_t mask)
 {
 	struct sa_path path = { 0 };
-	struct world_ask ask = ask_of(w, text, mask);
+	struct world_ask ask = world_ask_of(w, text, mask);
 
 	small_gid(&path.sgid, SMALL_PREFIX, small_guid(from));
 	small_gid(&path.dgid, SMALL_PREFIX, small_guid(to));
@@ -268,7 +258,7 @@ static void so_many_are_told_as_are_wanted(void **state)
 static void a_path_is_by_the_lids_that_are_named(void **state)
 {
 	struct world *w = *state;
-	struct world_ask ask = ask_of(w, "H9 get attr=35", SA_PR_SLID | SA_PR_DLID);
+	struct world_ask ask = world_ask_of(w, "H9 get attr=35", SA_PR_SLID | SA_PR_DLID);
 	struct sa_path path = { .slid = 10, .dlid = 23 };
 
 	sa_path_put(ask.data, &path);
@@ -303,7 +293,8 @@ static void get_has_the_first_of_them(void **state)
 static void a_switch_has_one_end_for_all(void **state)
 {
 	struct world *w = *state;
-	struct world_ask ask = ask_of(w, "H9 table attr=35", SA_PR_SGID | SA_PR_DLID);
+	struct world_ask ask =
+		world_ask_of(w, "H9 table attr=35", SA_PR_SGID | SA_PR_DLID);
 	struct sa_path path = { .dlid = SMALL_SWITCH_LID }, *all;
 	unsigned int count;
 
@@ -321,7 +312,7 @@ static void a_switch_has_one_end_for_all(void **state)
 static void all_paths_between_all(void **state)
 {
 	struct world *w = *state;
-	struct world_ask ask = ask_of(w, "H9 table attr=35", 0);
+	struct world_ask ask = world_ask_of(w, "H9 table attr=35", 0);
 	const unsigned int lids = HOSTS * LIDS + 1;
 
 	assert_int_equal(path_count(w, &ask), lids * lids);
@@ -329,7 +320,7 @@ static void all_paths_between_all(void **state)
 	small_set_lmc(&w->sm, 7);
 	ask.host = 2 << 7;
 	assert_int_equal(world_do(w, &ask)->mad.status, SA_NO_RESOURCES);
-	ask = ask_of(w, "H256 table attr=35", SA_PR_NUMB_PATH);
+	ask = world_ask_of(w, "H256 table attr=35", SA_PR_NUMB_PATH);
 	sa_path_put(ask.data, &(struct sa_path){ .numb_path = 1 });
 	assert_int_equal(path_count(w, &ask), (HOSTS + 1) * (HOSTS + 1));
 }
@@ -340,8 +331,8 @@ static void several_paths_are_different_ones(void **state)
 	struct world *w = *state;
 	struct sa_multi_path m = { .sgid_count = 1, .dgid_count = 2, .numb_path = 6 };
 	struct world_ask ask =
-		ask_of(w, "H9 multi attr=3a",
-		       SA_MPR_SGID_COUNT | SA_MPR_DGID_COUNT | SA_MPR_NUMB_PATH);
+		world_ask_of(w, "H9 multi attr=3a",
+			     SA_MPR_SGID_COUNT | SA_MPR_DGID_COUNT | SA_MPR_NUMB_PATH);
 	unsigned int count;
 	struct sa_path *all;
 

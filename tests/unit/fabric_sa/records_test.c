@@ -16,17 +16,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A request of another attribute than MCMemberRecord. */
-static struct world_ask ask_of(struct world *w, const char *text, uint64_t mask)
-{
-	struct world_ask ask;
-
-	world_ask_parse(w, &ask, text);
-	ask.raw = true;
-	ask.sa.comp_mask = mask;
-	return ask;
-}
-
 static const uint8_t *record(struct world *w, const struct world_ask *ask, int status,
 			     unsigned int stride)
 {
@@ -54,7 +43,7 @@ static unsigned int table_count(struct world *w, const struct world_ask *ask)
 static void the_class_port_info_claims_what_is_served(void **state)
 {
 	struct world *w = *state;
-	struct world_ask ask = ask_of(w, "H2 get attr=1", 0);
+	struct world_ask ask = world_ask_of(w, "H2 get attr=1", 0);
 	struct sa_class_port_info info;
 
 	sa_class_port_info_get(record(w, &ask, 0, 0), &info);
@@ -72,7 +61,7 @@ static void the_class_port_info_claims_what_is_served(void **state)
 static void the_sm_is_shown(void **state)
 {
 	struct world *w = *state;
-	struct world_ask ask = ask_of(w, "H2 get attr=18", 0);
+	struct world_ask ask = world_ask_of(w, "H2 get attr=18", 0);
 	const uint8_t *data = record(w, &ask, 0, 4);
 	struct smp_sm_info info;
 
@@ -89,11 +78,11 @@ static void the_sm_is_shown(void **state)
 static void nodes_are_found_by_their_fields(void **state)
 {
 	struct world *w = *state;
-	struct world_ask ask = ask_of(w, "H2 table attr=11", 0);
+	struct world_ask ask = world_ask_of(w, "H2 table attr=11", 0);
 	struct sa_node_record rec = { .lid = 4 };
 
 	assert_int_equal(table_count(w, &ask), 7);
-	ask = ask_of(w, "H2 get attr=11", 1);
+	ask = world_ask_of(w, "H2 get attr=11", 1);
 	sa_node_record_put(ask.data, &rec);
 	sa_node_record_get(record(w, &ask, 0, 14), &rec);
 	assert_int_equal(rec.lid, 4);
@@ -102,18 +91,18 @@ static void nodes_are_found_by_their_fields(void **state)
 	assert_int_equal(rec.info.local_port, 1);
 	assert_string_equal((const char *)rec.description, "H04");
 	/* By GUID, by type, by description. */
-	ask = ask_of(w, "H2 get attr=11", 1ull << 8);
+	ask = world_ask_of(w, "H2 get attr=11", 1ull << 8);
 	sa_node_record_put(ask.data, &rec);
 	record(w, &ask, 0, 14);
-	ask = ask_of(w, "H2 get attr=11", 1ull << 14);
+	ask = world_ask_of(w, "H2 get attr=11", 1ull << 14);
 	sa_node_record_put(ask.data, &rec);
 	record(w, &ask, 0, 14);
 	rec.info.node_type = SMP_NODE_SWITCH;
-	ask = ask_of(w, "H2 get attr=11", 1ull << 4);
+	ask = world_ask_of(w, "H2 get attr=11", 1ull << 4);
 	sa_node_record_put(ask.data, &rec);
 	sa_node_record_get(record(w, &ask, 0, 14), &rec);
 	assert_int_equal(rec.lid, SMALL_SWITCH_LID);
-	ask = ask_of(w, "H2 get attr=11", 1);
+	ask = world_ask_of(w, "H2 get attr=11", 1);
 	record(w, &ask, SA_NO_RECORDS, 0);
 }
 
@@ -123,15 +112,15 @@ static void ports_out_of_sight_are_not_shown(void **state)
 	struct world_ask ask;
 
 	small_host(&w->sm, 3)->pkeys[0] = 0x8001;
-	ask = ask_of(w, "H2 table attr=11", 0);
+	ask = world_ask_of(w, "H2 table attr=11", 0);
 	assert_int_equal(table_count(w, &ask), 6);
 	small_lose(&w->sm, 4);
-	ask = ask_of(w, "H2 table attr=11", 0);
+	ask = world_ask_of(w, "H2 table attr=11", 0);
 	assert_int_equal(table_count(w, &ask), 5);
 	/* Two limited members do not see each other. */
 	small_host(&w->sm, 2)->pkeys[0] = 0x7fff;
 	small_host(&w->sm, 5)->pkeys[0] = 0x7fff;
-	ask = ask_of(w, "H2 table attr=11", 0);
+	ask = world_ask_of(w, "H2 table attr=11", 0);
 	assert_int_equal(table_count(w, &ask), 5 - 1);
 }
 
@@ -145,23 +134,23 @@ static void ports_are_matched_by_capabilities(void **state)
 		small_host(&w->sm, host)->info.cap_mask = SMP_CAP_CM | SMP_CAP_TRAP;
 	small_host(&w->sm, 1)->info.cap_mask |= SMP_CAP_SM;
 	small_host(&w->sm, 5)->info.mkey = 0x1234;
-	ask = ask_of(w, "H2 table attr=12", 0);
+	ask = world_ask_of(w, "H2 table attr=12", 0);
 	/* Six hosts, 64 ports of the switch, with a link or without, and its own. */
 	assert_int_equal(table_count(w, &ask), 71);
 	rec.info.cap_mask = SMP_CAP_SM;
-	ask = ask_of(w, "H2 table attr=12 mod=80000000", 1 << 7);
+	ask = world_ask_of(w, "H2 table attr=12 mod=80000000", 1 << 7);
 	sa_port_record_put(ask.data, &rec);
 	assert_int_equal(table_count(w, &ask), 1);
-	ask = ask_of(w, "H2 table attr=12", 1 << 7);
+	ask = world_ask_of(w, "H2 table attr=12", 1 << 7);
 	sa_port_record_put(ask.data, &rec);
 	assert_int_equal(table_count(w, &ask), 0);
 	rec.info.cap_mask = SMP_CAP_CM | SMP_CAP_TRAP;
-	ask = ask_of(w, "H2 table attr=12", 1 << 7);
+	ask = world_ask_of(w, "H2 table attr=12", 1 << 7);
 	sa_port_record_put(ask.data, &rec);
 	assert_int_equal(table_count(w, &ask), 5);
 	rec.lid = 5;
 	rec.port = 1;
-	ask = ask_of(w, "H2 get attr=12", 3);
+	ask = world_ask_of(w, "H2 get attr=12", 3);
 	sa_port_record_put(ask.data, &rec);
 	sa_port_record_get(record(w, &ask, 0, 9), &rec);
 	assert_int_equal(rec.info.neighbor_mtu, 4);
@@ -172,17 +161,17 @@ static void ports_are_matched_by_capabilities(void **state)
 static void links_are_shown_from_both_ends(void **state)
 {
 	struct world *w = *state;
-	struct world_ask ask = ask_of(w, "H2 table attr=20", 0);
+	struct world_ask ask = world_ask_of(w, "H2 table attr=20", 0);
 	const uint8_t *data;
 
 	assert_int_equal(table_count(w, &ask), 12);
-	ask = ask_of(w, "H2 get attr=20", 1);
+	ask = world_ask_of(w, "H2 get attr=20", 1);
 	ask.data[1] = 3;
 	data = record(w, &ask, 0, 1);
 	assert_int_equal(data[2], 1);
 	assert_int_equal(data[3], 3);
 	assert_int_equal(data[5], SMALL_SWITCH_LID);
-	ask = ask_of(w, "H2 get attr=20", 1 << 3);
+	ask = world_ask_of(w, "H2 get attr=20", 1 << 3);
 	ask.data[5] = 3;
 	data = record(w, &ask, 0, 1);
 	assert_int_equal(data[1], SMALL_SWITCH_LID);
@@ -197,7 +186,7 @@ static void switches_pkeys_and_guids(void **state)
 	const uint8_t *data;
 
 	w->sm.nodes[0].switch_info.mft_cap = 1024;
-	ask = ask_of(w, "H2 get attr=14", 0);
+	ask = world_ask_of(w, "H2 get attr=14", 0);
 	data = record(w, &ask, 0, 3);
 	assert_int_equal(data[1], SMALL_SWITCH_LID);
 	smp_switch_info_get(data + 4, &info);
@@ -206,13 +195,13 @@ static void switches_pkeys_and_guids(void **state)
 	for (unsigned int i = 1; i < 40; i++)
 		small_host(&w->sm, 3)->pkeys[i] = (uint16_t)(0x8000 + i);
 	small_host(&w->sm, 3)->pkey_count = 40;
-	ask = ask_of(w, "H2 get attr=33", 1);
+	ask = world_ask_of(w, "H2 get attr=33", 1);
 	ask.data[1] = 3;
 	record(w, &ask, SA_REQ_INVALID, 0);
-	ask = ask_of(w, "H2 table attr=33 key=1", 1);
+	ask = world_ask_of(w, "H2 table attr=33 key=1", 1);
 	ask.data[1] = 3;
 	assert_int_equal(table_count(w, &ask), 2);
-	ask = ask_of(w, "H2 get attr=33 key=1", 3);
+	ask = world_ask_of(w, "H2 get attr=33 key=1", 3);
 	ask.data[1] = 3;
 	ask.data[3] = 1;
 	data = record(w, &ask, 0, 9);
@@ -221,7 +210,7 @@ static void switches_pkeys_and_guids(void **state)
 	assert_int_equal(data[9], 32);
 	assert_int_equal(data[8 + 2 * 8], 0); /* there are no more */
 
-	ask = ask_of(w, "H2 get attr=30", 1);
+	ask = world_ask_of(w, "H2 get attr=30", 1);
 	ask.data[1] = 3;
 	data = record(w, &ask, 0, 9);
 	assert_int_equal(data[15], small_guid(3) & 0xff);
@@ -233,20 +222,20 @@ static void forwarding_tables(void **state)
 	struct world_ask ask;
 	const uint8_t *data;
 
-	ask = ask_of(w, "H2 get attr=15", 1);
+	ask = world_ask_of(w, "H2 get attr=15", 1);
 	ask.data[1] = SMALL_SWITCH_LID;
 	data = record(w, &ask, 0, 9);
 	assert_int_equal(data[3], 0);
 	assert_int_equal(data[8 + 5], 5);
-	ask = ask_of(w, "H2 table attr=17", 1);
+	ask = world_ask_of(w, "H2 table attr=17", 1);
 	ask.data[1] = SMALL_SWITCH_LID;
 	assert_int_equal(table_count(w, &ask), 2);
-	ask = ask_of(w, "H2 get attr=17", 1 << 1);
+	ask = world_ask_of(w, "H2 get attr=17", 1 << 1);
 	ask.data[2] = 1 << 4;
 	data = record(w, &ask, 0, 9);
 	assert_int_equal(data[2], 1 << 4);
 	assert_int_equal(data[8 + 3], 1 << 1);
-	ask = ask_of(w, "H2 table attr=17", 1 << 3);
+	ask = world_ask_of(w, "H2 table attr=17", 1 << 3);
 	ask.data[3] = 1;
 	assert_int_equal(table_count(w, &ask), 0);
 }
@@ -261,7 +250,7 @@ static void lanes_of_every_pair_are_read(void **state)
 	const uint8_t *data;
 
 	/* Six hosts; the switch has six ports and its own. */
-	ask = ask_of(w, "H2 table attr=13", 0);
+	ask = world_ask_of(w, "H2 table attr=13", 0);
 	world_table_get(w, &t, &ask);
 	assert_int_equal(t.stride, 16);
 	assert_int_equal(t.count, 7 * 7 + 6);
@@ -275,17 +264,17 @@ static void lanes_of_every_pair_are_read(void **state)
 	}
 	world_table_end(&t);
 	assert_int_equal(w->sm.asked_most, 16);
-	ask = ask_of(w, "H2 get attr=13", 7);
+	ask = world_ask_of(w, "H2 get attr=13", 7);
 	ask.data[1] = SMALL_SWITCH_LID;
 	ask.data[2] = 3;
 	ask.data[3] = 5;
 	data = record(w, &ask, 0, 2);
 	assert_int_equal(data[2], 3);
 	assert_int_equal(data[11], 5);
-	ask = ask_of(w, "H2 get attr=13", 0);
+	ask = world_ask_of(w, "H2 get attr=13", 0);
 	record(w, &ask, SA_TOO_MANY_RECORDS, 0);
 	ask.data[1] = 77;
-	ask = ask_of(w, "H2 get attr=13", 1);
+	ask = world_ask_of(w, "H2 get attr=13", 1);
 	record(w, &ask, SA_NO_RECORDS, 0);
 }
 
@@ -295,9 +284,9 @@ static void arbitration_has_four_blocks_a_port(void **state)
 	struct world_ask ask;
 	const uint8_t *data;
 
-	ask = ask_of(w, "H2 table attr=36", 0);
+	ask = world_ask_of(w, "H2 table attr=36", 0);
 	assert_int_equal(table_count(w, &ask), 4 * (7 + 6));
-	ask = ask_of(w, "H2 get attr=36", 7);
+	ask = world_ask_of(w, "H2 get attr=36", 7);
 	ask.data[1] = 3;
 	ask.data[2] = 77; /* an adapter's LID is the port */
 	ask.data[3] = 4;
@@ -311,7 +300,7 @@ static void arbitration_has_four_blocks_a_port(void **state)
 	record(w, &ask, SA_NO_RECORDS, 0);
 	/* Of ports in sight. */
 	small_host(&w->sm, 3)->pkeys[0] = 0x8001;
-	ask = ask_of(w, "H2 table attr=36", 1);
+	ask = world_ask_of(w, "H2 table attr=36", 1);
 	ask.data[1] = 3;
 	assert_int_equal(table_count(w, &ask), 0);
 }
@@ -322,15 +311,15 @@ static void what_cannot_be_read_has_no_record(void **state)
 	struct world_ask ask;
 
 	w->sm.ask_error = -ETIMEDOUT;
-	ask = ask_of(w, "H2 get attr=30", 1);
+	ask = world_ask_of(w, "H2 get attr=30", 1);
 	ask.data[1] = 3;
 	record(w, &ask, SA_NO_RECORDS, 0);
-	ask = ask_of(w, "H2 table attr=30", 0);
+	ask = world_ask_of(w, "H2 table attr=30", 0);
 	assert_int_equal(table_count(w, &ask), 0);
 	/* Nor has a port that goes between. */
 	w->sm.ask_error = 0;
 	w->sm.ask_ns = TIMER_MS;
-	ask = ask_of(w, "H2 get attr=30", 1);
+	ask = world_ask_of(w, "H2 get attr=30", 1);
 	ask.data[1] = 3;
 	world_ask_send(w, &ask);
 	small_lose(&w->sm, 3);
@@ -344,7 +333,7 @@ static void a_reading_ends_with_the_master(void **state)
 	struct world_ask ask;
 
 	w->sm.ask_ns = TIMER_MS;
-	ask = ask_of(w, "H2 table attr=13", 0);
+	ask = world_ask_of(w, "H2 table attr=13", 0);
 	assert_null(world_do(w, &ask));
 	assert_int_equal(w->sm.asked_now, 16);
 	assert_null(world_do(w, &ask)); /* a repetition asks nothing again */
@@ -356,7 +345,7 @@ static void a_reading_ends_with_the_master(void **state)
 	assert_null(world_answer(w, &ask));
 	/* So many at once are refused. */
 	for (unsigned int i = 0; i < 65; i++) {
-		ask = ask_of(w, "H2 get attr=36", 7);
+		ask = world_ask_of(w, "H2 get attr=36", 7);
 		ask.data[1] = 3;
 		ask.data[2] = 1;
 		ask.data[3] = 1;
@@ -371,7 +360,7 @@ static void a_reading_ends_with_the_master(void **state)
 static struct world_ask ask_path(struct world *w, const char *text,
 				 const struct sa_path *path, uint64_t mask)
 {
-	struct world_ask ask = ask_of(w, text, mask);
+	struct world_ask ask = world_ask_of(w, text, mask);
 
 	sa_path_put(ask.data, path);
 	return ask;
@@ -560,7 +549,7 @@ static void groups_of_other_partitions_have_no_path(void **state)
 static struct world_ask ask_paths(struct world *w, const struct sa_multi_path *m,
 				  uint64_t mask)
 {
-	struct world_ask ask = ask_of(w, "H2 multi attr=3a", mask);
+	struct world_ask ask = world_ask_of(w, "H2 multi attr=3a", mask);
 
 	sa_multi_path_put(ask.data, m);
 	return ask;
@@ -670,7 +659,7 @@ static void what_several_paths_need(void **state)
 static struct world_ask ask_service(struct world *w, const char *text,
 				    const struct sa_service *rec, uint64_t mask)
 {
-	struct world_ask ask = ask_of(w, text, mask);
+	struct world_ask ask = world_ask_of(w, text, mask);
 
 	sa_service_put(ask.data, rec);
 	return ask;

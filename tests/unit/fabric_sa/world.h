@@ -381,6 +381,18 @@ static inline const struct world_mad *world_inform(struct world *w, unsigned int
 	return world_do(w, &ask);
 }
 
+/* A request of another attribute than MCMemberRecord. */
+static inline struct world_ask world_ask_of(struct world *w, const char *text,
+					    uint64_t mask)
+{
+	struct world_ask ask;
+
+	world_ask_parse(w, &ask, text);
+	ask.raw = true;
+	ask.sa.comp_mask = mask;
+	return ask;
+}
+
 static inline int world_status(struct world *w, const char *text)
 {
 	const struct world_mad *m;
