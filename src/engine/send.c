@@ -283,7 +283,8 @@ static inline void count_flow(const struct engine_qp *qp, uint16_t dlid, uint32_
 static inline void sent(struct engine_qp *qp, const struct ibv_send_wr *wr,
 			const struct engine_ah *ah, uint32_t bytes)
 {
-	count_flow(qp, ah->dlid, bytes);
+	if (ah->infiniband)
+		count_flow(qp, ah->dlid, bytes);
 	count_add(&qp->counters->sent, 1);
 	count_add(&qp->counters->sent_bytes, bytes);
 	if (unlikely(qp->config.sq_sig_all || wr->send_flags & IBV_SEND_SIGNALED))

@@ -66,7 +66,7 @@ struct shm_counters {
 	 * then */
 	_Atomic uint64_t delivered[SHM_MEMBER_COUNTERS];
 	/* A bit a LID to which a flow was begun, and of each the indices of its P_Keys. RoCE
-	 * has no LIDs: what it sends is in the flows to LID 0, and nobody looks at those. */
+	 * has no LIDs, and no flows. */
 	_Atomic uint64_t flow_lids[SHM_LIDS_MAX / 64];
 	_Atomic uint32_t flow_pkeys[SHM_LIDS_MAX];
 	struct shm_flow_counters flows[SHM_PKEYS_MAX][SHM_LIDS_MAX];
