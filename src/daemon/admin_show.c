@@ -99,6 +99,16 @@ static bool is_in_step(const struct manager_view *m)
 	return m->sm && sm_state(m->sm) == SM_STANDBY && sa_server_is_in_step(m->sa);
 }
 
+/* Of answers of its administrator. */
+static uint64_t records_left_out(const struct manager_view *m)
+{
+	struct sa_counters c = { 0 };
+
+	if (m->sm)
+		sa_server_counters(m->sa, &c);
+	return c.records_left_out;
+}
+
 static void print_manager(const struct manager_view *m, FILE *out)
 {
 	struct sm_counters c = { 0 };
@@ -113,6 +123,12 @@ static void print_manager(const struct manager_view *m, FILE *out)
 			"  members cut off from their groups by switches whose multicast "
 			"tables have no room: %llu\n",
 			(unsigned long long)c.members_cut_off);
+	if (records_left_out(m))
+		fprintf(out,
+			"  records left out of answers, since ports were asked for them "
+			"in "
+			"vain: %llu\n",
+			(unsigned long long)records_left_out(m));
 }
 
 static void print_managers(const struct site *s, FILE *out)
@@ -251,6 +267,7 @@ static cJSON *manager(const struct manager_view *m)
 	json_add_count(o, "traps", c.traps);
 	json_add_count(o, "members_cut_off", c.members_cut_off);
 	json_add_count(o, "ports_without_lid", c.lidless);
+	json_add_count(o, "records_left_out", records_left_out(m));
 	return o;
 }
 

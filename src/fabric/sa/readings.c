@@ -2,8 +2,9 @@
 /*
  * Records of what the SM keeps no copy of: the mapping of service levels to lanes, the
  * arbitration between lanes, GUIDs (spec/sa-sm 3.8, 4.1). They are read from the ports
- * when somebody asks, some at a time, and answered in order when all are there. What does
- * not answer, or has no such table, has no record.
+ * when somebody asks, some at a time, and answered in order when all are there. What has no
+ * such table has no record, and what does not answer has none in this answer, which is
+ * counted and said.
  *
  * Differs: lanes and arbitration are what the ports have, whoever manages quality of service.
  *
@@ -12,6 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "fabric/sa/server_priv.h"
 
 #define AT_ONCE          16u
@@ -33,6 +35,7 @@ struct place {
 struct reader {
 	struct sm_question question;
 	struct sa_reading *reading;
+	uint64_t guid; /* of whom it asks */
 	bool read;
 	uint8_t record[RECORD_BYTES_MAX];
 };
@@ -44,6 +47,8 @@ struct sa_reading {
 	struct place *places; /* in the order of the records */
 	uint32_t count, room, next;
 	int status;         /* none of the rest is wanted */
+	uint32_t left_out;  /* records of which every question was lost */
+	uint64_t mute;      /* the first port whose they were */
 	struct timer timer; /* go on */
 	unsigned int begun; /* of the readers, in this round */
 	unsigned int open;  /* not yet answered */
@@ -89,6 +94,23 @@ void sa_reading_destroy(struct sa_reading *r)
 
 /* -- asking -------------------------------------------------------------------------- */
 
+static void leave_out(struct sa_reading *r, const struct reader *reader)
+{
+	if (!r->left_out++)
+		r->mute = reader->guid;
+	r->req->server->counters.records_left_out++;
+}
+
+static void say_left_out(const struct sa_reading *r)
+{
+	if (r->left_out)
+		log_warning(
+			"sa: an answer to attribute 0x%04x is without %u record%s that "
+			"nobody answered for; the first is port %016llx's",
+			r->req->mad.attr_id, r->left_out, r->left_out > 1 ? "s" : "",
+			(unsigned long long)r->mute);
+}
+
 static void reader_answered(struct sm_question *q, int error, const uint8_t *data)
 {
 	struct reader *reader = container_of(q, struct reader, question);
@@ -97,6 +119,8 @@ static void reader_answered(struct sm_question *q, int error, const uint8_t *dat
 	if (!error) {
 		memcpy(reader->record + RECORD_DATA, data, r->bytes);
 		reader->read = true;
+	} else if (error == -ETIMEDOUT) {
+		leave_out(r, reader);
 	}
 	if (--r->open == 0)
 		timer_arm(&r->timer, 0);
@@ -107,7 +131,9 @@ static void ask(struct sa_reading *r, struct reader *reader, const struct place 
 	struct sa_server *s = r->req->server;
 	const struct subnet_port *port = sa_port_by_guid(s, place->guid);
 
-	*reader = (struct reader){ .question.answered = reader_answered, .reading = r };
+	*reader = (struct reader){ .question.answered = reader_answered,
+				   .reading = r,
+				   .guid = place->guid };
 	memcpy(reader->record, place->head, sizeof(place->head));
 	if (!port) /* it has gone since */
 		return;
@@ -138,10 +164,12 @@ static void go_on(struct timer *timer)
 		ask(r, &r->readers[r->begun++], &r->places[r->next++]);
 	if (r->open)
 		return;
-	if (!r->status && r->next < r->count)
+	if (!r->status && r->next < r->count) {
 		timer_arm(&r->timer, 0);
-	else
-		sa_request_end_query(r->req, r->status);
+		return;
+	}
+	say_left_out(r);
+	sa_request_end_query(r->req, r->status);
 }
 
 /* -- which there are ------------------------------------------------------------------ */

@@ -96,6 +96,9 @@ struct sa_counters {
 	uint64_t bad_answer;  /* to nothing that is waiting for one */
 	uint64_t reports, reports_answered, reports_lost;
 	uint64_t rmpp_transfers;
+	/* Of tables that are read from the ports for an answer (GUIDs, lanes, arbitration):
+	 * there was none from the port, however often it was asked. */
+	uint64_t records_left_out;
 	uint64_t looked_at; /* by queries: a measure of their work */
 };
 void sa_server_counters(const struct sa_server *s, struct sa_counters *ret);

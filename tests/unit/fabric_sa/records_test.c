@@ -327,6 +327,42 @@ static void what_cannot_be_read_has_no_record(void **state)
 	assert_int_equal(world_answer(w, &ask)->mad.status, SA_NO_RECORDS);
 }
 
+static uint64_t left_out(const struct world *w)
+{
+	struct sa_counters c;
+
+	sa_server_counters(w->server, &c);
+	return c.records_left_out;
+}
+
+static void what_a_mute_port_leaves_out_is_counted(void **state)
+{
+	struct world *w = *state;
+	struct world_ask ask = world_ask_of(w, "H2 table attr=30", 0);
+	unsigned int whole = table_count(w, &ask), arbitration;
+
+	assert_int_equal(left_out(w), 0);
+	w->sm.mute = 3;
+	ask = world_ask_of(w, "H2 table attr=30", 0);
+	assert_int_equal(table_count(w, &ask), whole - 1);
+	assert_int_equal(left_out(w), 1);
+	ask = world_ask_of(w, "H2 table attr=36", 0);
+	arbitration = table_count(w, &ask);
+	assert_int_equal(left_out(w), 1 + 4);
+	ask = world_ask_of(w, "H2 table attr=13", 0);
+	assert_true(table_count(w, &ask) > 16); /* in more than one round */
+	assert_int_equal(left_out(w), 1 + 4 + 1);
+	/* What has no such table has nothing that could be left out. */
+	w->sm.mute = 0;
+	w->sm.ask_error = -EREMOTEIO;
+	ask = world_ask_of(w, "H2 table attr=30", 0);
+	assert_int_equal(table_count(w, &ask), 0);
+	w->sm.ask_error = 0;
+	ask = world_ask_of(w, "H2 table attr=36", 0);
+	assert_int_equal(table_count(w, &ask), arbitration + 4);
+	assert_int_equal(left_out(w), 1 + 4 + 1);
+}
+
 static void a_reading_ends_with_the_master(void **state)
 {
 	struct world *w = *state;
@@ -779,6 +815,7 @@ int main(void)
 		RECORDS_TEST(lanes_of_every_pair_are_read),
 		RECORDS_TEST(arbitration_has_four_blocks_a_port),
 		RECORDS_TEST(what_cannot_be_read_has_no_record),
+		RECORDS_TEST(what_a_mute_port_leaves_out_is_counted),
 		RECORDS_TEST(a_reading_ends_with_the_master),
 		RECORDS_TEST(a_path_is_as_measured),
 		RECORDS_TEST(a_path_is_as_wide_as_its_narrower_end),

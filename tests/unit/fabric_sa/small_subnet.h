@@ -60,6 +60,7 @@ struct sm {
 	struct small_order *open;
 	uint64_t ask_ns; /* what an answer takes */
 	int ask_error;
+	unsigned int mute; /* this host's port answers nothing */
 	struct sm_smp *asked;
 	unsigned int questions; /* so many were asked, and so many are open at the most */
 	unsigned int asked_now, asked_most;
@@ -395,6 +396,7 @@ static inline void small_smp_done(struct timer *timer)
 	struct sm *sm = smp->sm;
 	struct sm_question *q = smp->question;
 	uint64_t *guids = sm->guids[(smp->port->info.lid) % (SMALL_HOSTS_MAX + 1)];
+	int error;
 	uint8_t data[SMP_DATA_BYTES] = { (uint8_t)smp->attr, (uint8_t)(smp->mod >> 16),
 					 (uint8_t)(smp->mod >> 8), (uint8_t)smp->mod };
 
@@ -405,8 +407,9 @@ static inline void small_smp_done(struct timer *timer)
 		for (unsigned int i = 0; i < 64; i++)
 			data[i] = (uint8_t)(guids[i / 8] >> 8 * (7 - i % 8));
 	}
+	error = smp->port == small_host(sm, sm->mute) ? -ETIMEDOUT : sm->ask_error;
 	small_smp_free(smp);
-	q->answered(q, sm->ask_error, sm->ask_error ? NULL : data);
+	q->answered(q, error, error ? NULL : data);
 }
 
 int sm_ask(struct sm *sm, struct sm_question *q, const struct subnet_port *port,
