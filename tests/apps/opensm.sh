@@ -15,11 +15,11 @@ manage()
 	site_run='--node h1' start "$1" opensm -f "$site_work/$1.log" -g 0
 }
 
-# A subnet administrator that answers is one that has seen the subnet up.
+# Whose administrator the interfaces have come to, which others' joins start from.
 master()
 {
 	timeout 120 "$VERBCAST" run --node h3 -- sminfo 2>/dev/null | grep -q 'SMINFO_MASTER$' &&
-		sa_serves h3
+		broadcast_has h3 4
 }
 
 say 'one sweep'
