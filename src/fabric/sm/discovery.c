@@ -104,6 +104,15 @@ static bool is_contested(const struct sm *sm, const struct subnet_port *port,
 	       now->lid != p->lid || now->lmc != sm_lmc_of(sm, port);
 }
 
+/* Another master has numbered itself as we are: the ports that it has set up since cannot
+ * be told from ours. */
+static bool has_our_lid(const struct sm *sm, const struct subnet_port *port,
+			const struct smp_port_info *now)
+{
+	return port != sm->own && sm->serving && sm->own && now->lid &&
+	       now->lid == now->sm_lid && now->lid == subnet_port_lid(sm->own);
+}
+
 /* A port that the SM had set up and that has nothing of it any more was reset. */
 static bool was_reset(const struct subnet_port *port, const struct smp_port_info *now)
 {
@@ -126,7 +135,7 @@ static void end_told(struct sm *sm, struct subnet_port *port,
 		sm->renumbered = p->lid && now->lid && now->lid != p->lid;
 	contested = is_contested(sm, port, now);
 	reset = was_reset(port, now) || contested;
-	if (contested && !p->arrived)
+	if (!p->arrived && (contested || has_our_lid(sm, port, now)))
 		sm->contested = true;
 	if (!p->told || reset)
 		p->arrived = true;
@@ -366,7 +375,7 @@ static enum sm_step renew_next(struct sm *sm)
 		if (s->node_cursor == &sm->subnet.nodes)
 			s->node_cursor = sm->found.next;
 		if (s->node_cursor == &sm->found) {
-			sm->doubting = sm->doubting_all = false;
+			sm->doubting = false;
 			return SM_STEP_DONE;
 		}
 		unfind(sm, container_of(s->node_cursor, struct subnet_node, link));

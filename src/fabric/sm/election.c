@@ -96,7 +96,7 @@ void sm_become_master(struct sm *sm)
 		sm->inheriting_ports = sm->inheriting;
 		sm->inherited_lid = sm->inheriting ? sm->master_lid : 0;
 		sm->master_since_ns = sm->config.timers->now_ns;
-		sm->contested = sm->blind = false;
+		sm->contested = sm->blind = sm->doubting_all = false;
 	}
 	sm->state = SM_MASTER;
 	sm->master = NULL;
@@ -454,8 +454,10 @@ static void elect_master(struct sm *sm)
 	sm->greater_since_ns = 0;
 	if (others)
 		look_again(sm);
-	else if (sm->contested)
+	else if (sm->contested && !sm->doubting_all)
 		doubt_all(sm);
+	else
+		sm->contested = sm->doubting_all = false; /* this sweep has all set up anew */
 }
 
 static enum sm_step next(struct sm *sm)

@@ -294,7 +294,8 @@ struct sm {
 	enum sm_state state;
 	bool up;      /* the last heavy sweep left nothing to be done */
 	bool serving; /* the client was told `up` */
-	/* Another master may have written what it liked; also into what was ours alone. */
+	/* Another master may have written what it liked; also into what was ours alone: until
+	 * a sweep that began with that has seen who is master. */
 	bool doubting, doubting_all;
 	bool contested; /* there is or was one in our part of the subnet */
 	bool blind;     /* as master we had no link for a while, and saw nothing */
