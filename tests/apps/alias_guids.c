@@ -3,10 +3,11 @@
 /*
  * A GUID more for one's own port, from the subnet administrator:
  *
- *	alias_guids set|delete PLACE
+ *	alias_guids set PLACE [GUID]
+ *	alias_guids delete PLACE
  *
- * asks for one of its choice in that place of the first block, and prints it; or gives it
- * back. And memberships by such a GUID:
+ * asks for that one, or one of its choice, in that place of the first block, and prints it;
+ * or gives it back. And memberships by such a GUID:
  *
  *	alias_guids join|leave PORT_GID MGID JOIN_STATE
  *
@@ -49,12 +50,12 @@ static int refused(unsigned int status)
 	return 1;
 }
 
-static int change_guid(bool set, unsigned int place)
+static int change_guid(bool set, unsigned int place, uint64_t wish)
 {
 	struct client_mad b = { 0 };
 	struct umad_sa_packet *sa;
 	unsigned int status;
-	uint64_t guid;
+	uint64_t guid = htobe64(wish);
 
 	CHECK(place < 8);
 	sa = client_sa_request(&port, &b, set ? UMAD_METHOD_SET : UMAD_SA_METHOD_DELETE,
@@ -62,6 +63,7 @@ static int change_guid(bool set, unsigned int place)
 			       MASK_LID | MASK_BLOCK | MASK_GUID(place));
 	sa->data[0] = (uint8_t)(port.attr.base_lid >> 8);
 	sa->data[1] = (uint8_t)port.attr.base_lid;
+	memcpy(sa->data + RECORD_GUIDS + 8 * place, &guid, sizeof(guid));
 	status = ask(&b, sa);
 	if (status)
 		return refused(status);
@@ -98,11 +100,12 @@ int main(int argc, char **argv)
 	bool first = argc > 1 && (!strcmp(argv[1], "set") || !strcmp(argv[1], "join"));
 	int r;
 
-	CHECK(argc == 3 || argc == 5);
+	CHECK(argc >= 3 && argc <= 5);
 	client_port_open(&port);
 	agent = client_sa_agent(&port);
-	if (argc == 3)
-		r = change_guid(first, (unsigned int)strtoul(argv[2], NULL, 10));
+	if (argc < 5)
+		r = change_guid(first, (unsigned int)strtoul(argv[2], NULL, 10),
+				argc == 4 ? strtoull(argv[3], NULL, 16) : 0);
 	else
 		r = change_membership(first, argv[2], argv[3],
 				      (uint8_t)strtoul(argv[4], NULL, 16));

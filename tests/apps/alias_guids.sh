@@ -2,7 +2,8 @@
 # Alias GUIDs that stock OpenSM and the embedded manager give a port: they are in the
 # port's GUIDInfo, in the GID tables of programs, and gone when they are given back. With
 # both managers they are what a port is joined by and what paths begin and end at; a
-# standby of the embedded one has them.
+# standby of the embedded one has them. A GUID that is another port's own goes when that
+# port comes back, and programs hear of it.
 # ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 . "$VERBCAST_SOURCE/tests/harness/fabric.sh"
@@ -143,6 +144,44 @@ one_is_up()
 	[ "$(fabric_shows '[.sms[] | select(.up)] | length')" = 1 ] && sa_serves h2
 }
 
+# gets PLACE GUID: h2 is given that one.
+gets()
+{
+	[ "$(on h2 "$bin/alias_guids" set "$1" "$2")" = "$2" ]
+}
+
+# owner_back: h2 has the GUID of h3, which is off, until h3 is there again.
+owner_back()
+{
+	local gid guid table
+
+	site_run='--node h2'
+	names=
+	table=$(gids)
+	gid=$(own h3)
+	guid=$(python3 -c 'import ipaddress, sys
+print("%016x" % (int(ipaddress.ip_address(sys.argv[1])) & (1 << 64) - 1))' "$gid")
+	ours fabric node power off h3
+	wait_for 30 "h2 is given h3's GUID" gets 3 "$guid"
+	wait_for 20 'programs see it' has 3 "$guid"
+	on h2 "$bin/alias_guids" join "$gid" "$group" 1 >/dev/null
+	is 1 "$(members h2 | xargs -n 2 | wc -l)"
+	mkfifo "$site_work/watcher.in"
+	start watcher "$BASH" -c 'exec "$0" -d vib0 <"$1"' "$bin/watcher" \
+		"$site_work/watcher.in"
+	exec {watcher}>"$site_work/watcher.in"
+	wait_for 20 'a program has the device' said watcher '^opened vib0$'
+	ours fabric node power on h3
+	wait_for 30 'programs see it no longer' hasnt 3 "$guid"
+	wait_for 20 'a program was told' said watcher '^async GID_CHANGE$'
+	echo end >&"$watcher"
+	ended watcher 20
+	exec {watcher}>&-
+	is "$table" "$(gids)"
+	is '' "$(members h2)"
+	wait_for 30 'h3 has a LID again' vib_port_is h3 ACTIVE
+}
+
 # taken_over: a standby has the aliases, and goes on with them when the master has gone.
 taken_over()
 {
@@ -215,6 +254,8 @@ say 'the embedded subnet manager'
 ours fabric up --nodes 3
 wait_for 30 'it serves' sa_serves h2
 aliases
+say 'a port comes whose GUID another one has'
+owner_back
 say 'a standby takes over'
 taken_over
 ours stop

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "fabric/sa/server_priv.h"
 
 static uint32_t guid_hash(uint64_t guid)
@@ -100,7 +101,10 @@ void sa_alias_yield(struct sa_server *s, uint64_t port_guid)
 
 	if (!a)
 		return;
+	log_info("sa: port %016llx has come, whose GUID port %016llx had as an alias",
+		 (unsigned long long)port_guid, (unsigned long long)a->port_guid);
 	sa_guid_leave(s, a->port_guid, port_guid);
+	sa_guid_take(s, a->port_guid, a->place);
 	alias_destroy(s, a);
 }
 

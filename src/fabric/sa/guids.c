@@ -7,10 +7,14 @@
  * We remember what we gave (aliases.c), so that no GUID is two ports', until the port goes,
  * and tell it who stands by. A master that did not inherit it learns of a port's block when
  * that is changed; hosts, told to register anew, ask for their GUIDs, and keep them.
+ *
+ * Whose a GUID is we know better than the port that has it: what is another's is taken from
+ * a block whenever it is changed, and from one that is known to have it at once.
  */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "fabric/sa/server_priv.h"
 
 #define GUIDS_A_BLOCK   8u
@@ -32,10 +36,12 @@ enum guid_step {
 
 struct sa_guid_change {
 	struct list link; /* in server.guid_changes, in the order they came */
-	struct sa_request *req;
+	struct sa_server *server;
+	struct sa_request *req; /* null: nobody's, to take what is another port's */
 	struct sm_question question;
 	struct timer timer;
 	enum guid_step step; /* what follows */
+	bool rests;          /* others of the port go first, until its timer runs */
 	int error;
 	uint64_t port_guid;
 	uint8_t block;
@@ -88,6 +94,27 @@ static bool is_taken(const struct sa_server *s, uint64_t guid)
 	return sa_port_by_guid(s, guid) || sa_alias_find(s, guid);
 }
 
+static bool is_anothers(const struct sa_guid_change *c, uint64_t guid)
+{
+	const struct sa_alias *a = sa_alias_find(c->server, guid);
+
+	return sa_port_by_guid(c->server, guid) || (a && a->port_guid != c->port_guid);
+}
+
+/* False: nothing in the block is another's. */
+static bool disown(struct sa_guid_change *c)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; i < GUIDS_A_BLOCK; i++) {
+		if (!c->guids[i] || is_own(c->block, i) || !is_anothers(c, c->guids[i]))
+			continue;
+		c->guids[i] = 0;
+		any = true;
+	}
+	return any;
+}
+
 /* -- the change ---------------------------------------------------------------------- */
 
 static bool is_named(const struct sa_request *req, unsigned int i)
@@ -126,7 +153,7 @@ static bool is_in_use(const struct sa_guid_change *c)
 {
 	for (unsigned int i = 0; i < GUIDS_A_BLOCK; i++) {
 		if (goes(c, i) &&
-		    sa_guid_is_joined(c->req->server, c->port_guid, c->before[i]))
+		    sa_guid_is_joined(c->server, c->port_guid, c->before[i]))
 			return true;
 	}
 	return false;
@@ -137,7 +164,7 @@ static void mark(const struct sa_guid_change *c)
 {
 	for (unsigned int i = 0; i < GUIDS_A_BLOCK; i++) {
 		struct sa_alias *a =
-			goes(c, i) ? sa_alias_find(c->req->server, c->before[i]) : NULL;
+			goes(c, i) ? sa_alias_find(c->server, c->before[i]) : NULL;
 
 		if (a)
 			a->leaves = true;
@@ -147,7 +174,7 @@ static void mark(const struct sa_guid_change *c)
 static void unmark(const struct sa_guid_change *c)
 {
 	for (unsigned int i = 0; i < GUIDS_A_BLOCK; i++) {
-		struct sa_alias *a = sa_alias_find(c->req->server, c->before[i]);
+		struct sa_alias *a = sa_alias_find(c->server, c->before[i]);
 
 		if (a)
 			a->leaves = false;
@@ -156,10 +183,11 @@ static void unmark(const struct sa_guid_change *c)
 
 static int edit(struct sa_guid_change *c)
 {
-	struct sa_server *s = c->req->server;
+	struct sa_server *s = c->server;
 	bool clear = c->req->mad.method == MAD_METHOD_DELETE;
 	uint64_t wishes[GUIDS_A_BLOCK];
 
+	disown(c);
 	memcpy(c->before, c->guids, sizeof(c->before));
 	if (remember(s, c, c->before) < 0)
 		return SA_NO_RESOURCES;
@@ -184,7 +212,7 @@ static int edit(struct sa_guid_change *c)
 
 static int ask(struct sa_guid_change *c)
 {
-	struct sa_server *s = c->req->server;
+	struct sa_server *s = c->server;
 	const struct subnet_port *port = sa_port_by_guid(s, c->port_guid);
 	uint8_t data[SMP_DATA_BYTES];
 
@@ -209,15 +237,44 @@ static void answered(struct sm_question *q, int error, const uint8_t *data)
 	timer_arm(&c->timer, 0);
 }
 
+/* It is at work, and the others of the port wait for it. */
 static struct sa_guid_change *first_of(const struct sa_server *s, uint64_t port_guid)
 {
 	list_for_each(l, &s->guid_changes) {
 		struct sa_guid_change *c = container_of(l, struct sa_guid_change, link);
 
-		if (c->port_guid == port_guid)
+		if (c->port_guid == port_guid && !c->rests)
 			return c;
 	}
 	return NULL;
+}
+
+static void start_next(const struct sa_server *s, uint64_t port_guid)
+{
+	struct sa_guid_change *next = first_of(s, port_guid);
+
+	if (next && !next->question.smp)
+		timer_arm(&next->timer, 0);
+}
+
+static void go_on(struct timer *timer);
+
+static struct sa_guid_change *change_create(struct sa_server *s, uint64_t port_guid,
+					    uint8_t block)
+{
+	struct sa_guid_change *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->server = s;
+	c->question.answered = answered;
+	c->port_guid = port_guid;
+	c->block = block;
+	timer_init(&c->timer, s->timers, go_on);
+	if (!first_of(s, port_guid))
+		timer_arm(&c->timer, 0);
+	list_append(&s->guid_changes, &c->link);
+	return c;
 }
 
 /* One port's may not be all that there is room for. */
@@ -226,9 +283,10 @@ static bool may_begin(const struct sa_server *s, uint64_t port_guid)
 	unsigned int all = 0, of_port = 0;
 
 	list_for_each(l, &s->guid_changes) {
-		all++;
-		of_port += container_of(l, struct sa_guid_change, link)->port_guid ==
-			   port_guid;
+		struct sa_guid_change *c = container_of(l, struct sa_guid_change, link);
+
+		all += c->req != NULL;
+		of_port += c->req && c->port_guid == port_guid;
 	}
 	return all < SA_GUID_CHANGES_MAX && of_port < SA_GUID_CHANGES_A_PORT;
 }
@@ -236,19 +294,18 @@ static bool may_begin(const struct sa_server *s, uint64_t port_guid)
 void sa_guid_change_destroy(struct sa_guid_change *c)
 {
 	struct sa_server *s;
-	struct sa_guid_change *next;
+	uint64_t port_guid;
 
 	if (!c)
 		return;
-	s = c->req->server;
+	s = c->server;
+	port_guid = c->port_guid;
 	unmark(c);
 	list_remove(&c->link);
 	timer_disarm(&c->timer);
 	sm_question_drop(&c->question);
-	next = first_of(s, c->port_guid);
-	if (next && !next->question.smp)
-		timer_arm(&next->timer, 0);
 	free(c);
+	start_next(s, port_guid);
 }
 
 static void finish(struct sa_guid_change *c, int status)
@@ -258,7 +315,7 @@ static void finish(struct sa_guid_change *c, int status)
 
 	/* It takes no more than was taken before. */
 	if (c->step != STEP_READ)
-		(void)remember(req->server, c, status ? c->before : c->guids);
+		(void)remember(c->server, c, status ? c->before : c->guids);
 	memcpy(record, sa_request_data(req), 2);
 	record[2] = c->block;
 	put_guids(record + RECORD_GUIDS, c->guids);
@@ -269,19 +326,93 @@ static void finish(struct sa_guid_change *c, int status)
 	sa_request_end(req, (uint16_t)status);
 }
 
+/* -- taking what is another's -------------------------------------------------------- */
+
+/* A port that does not answer is asked again, as long as it is there. */
+static void put_off(struct sa_guid_change *c)
+{
+	c->step = STEP_READ;
+	c->error = 0;
+	c->rests = true;
+	timer_arm(&c->timer, SA_GUID_AGAIN_NS);
+	start_next(c->server, c->port_guid);
+}
+
+static void wake(struct sa_guid_change *c)
+{
+	c->rests = false;
+	list_remove(&c->link);
+	list_append(&c->server->guid_changes, &c->link);
+}
+
+/* One that has not yet seen what the block has will do. */
+static bool is_being_taken(const struct sa_server *s, uint64_t port_guid, uint8_t block)
+{
+	list_for_each(l, &s->guid_changes) {
+		struct sa_guid_change *c = container_of(l, struct sa_guid_change, link);
+
+		if (!c->req && c->port_guid == port_guid && c->block == block &&
+		    (c->step == STEP_READ || (c->step == STEP_WRITE && !c->question.smp)))
+			return true;
+	}
+	return false;
+}
+
+void sa_guid_take(struct sa_server *s, uint64_t port_guid, unsigned int place)
+{
+	uint8_t block = (uint8_t)(place / GUIDS_A_BLOCK);
+
+	if (!is_being_taken(s, port_guid, block) && !change_create(s, port_guid, block))
+		log_warning("sa: no memory to take a GUID from port %016llx",
+			    (unsigned long long)port_guid);
+}
+
+void sa_guids_forget(struct sa_server *s)
+{
+	while (!list_empty(&s->guid_changes))
+		sa_guid_change_destroy(
+			container_of(s->guid_changes.next, struct sa_guid_change, link));
+}
+
+/* -- each step ----------------------------------------------------------------------- */
+
+/* What follows from what the block has. */
+static int decide(struct sa_guid_change *c)
+{
+	if (c->req)
+		return edit(c);
+	if (!disown(c))
+		c->step = STEP_DONE;
+	return 0;
+}
+
+static void end(struct sa_guid_change *c, int status)
+{
+	if (c->req)
+		finish(c, status);
+	else if (status == SA_NO_RESOURCES)
+		put_off(c);
+	else
+		sa_guid_change_destroy(c);
+}
+
 static void go_on(struct timer *timer)
 {
 	struct sa_guid_change *c = container_of(timer, struct sa_guid_change, timer);
 	int status = 0;
 
+	if (c->rests)
+		wake(c);
+	if (first_of(c->server, c->port_guid) != c)
+		return; /* it is started in its turn */
 	if (c->error)
 		status = c->error == -EREMOTEIO ? SA_REQ_DENIED : SA_NO_RESOURCES;
 	else if (c->step == STEP_WRITE)
-		status = edit(c);
+		status = decide(c);
 	if (!status && c->step != STEP_DONE)
 		status = ask(c);
 	if (status || c->step == STEP_DONE)
-		finish(c, status);
+		end(c, status);
 }
 
 /* -- requests ------------------------------------------------------------------------ */
@@ -326,17 +457,10 @@ static int change(struct sa_request *req)
 		return status;
 	if (!may_begin(s, subnet_port_guid(port)))
 		return MAD_STATUS_BUSY;
-	c = calloc(1, sizeof(*c));
+	c = change_create(s, subnet_port_guid(port), sa_request_data(req)[2]);
 	if (!c)
 		return SA_NO_RESOURCES;
 	c->req = req;
-	c->question.answered = answered;
-	c->port_guid = subnet_port_guid(port);
-	c->block = sa_request_data(req)[2];
-	timer_init(&c->timer, s->timers, go_on);
-	if (!first_of(s, c->port_guid))
-		timer_arm(&c->timer, 0);
-	list_append(&s->guid_changes, &c->link);
 	req->guid_change = c;
 	return SA_WAITS;
 }

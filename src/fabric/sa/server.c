@@ -65,6 +65,7 @@ void sa_server_destroy(struct sa_server *s)
 	free(s->journal.bytes);
 	sa_following_stop(s);
 	sa_requests_forget(s);
+	sa_guids_forget(s);
 	sa_reports_forget(s);
 	sa_subscriptions_forget(s);
 	sa_services_forget(s);
@@ -266,6 +267,7 @@ static void sm_down(void *arg)
 	s->up = false;
 	sa_followers_forget(s);
 	sa_requests_forget(s);
+	sa_guids_forget(s);
 	sa_reports_forget(s);
 	sa_routes_stop(s);
 }

@@ -27,6 +27,7 @@
 #define SA_GUID_CHANGES_MAX    1024u
 /* Of them, as many as all of a port's first block. */
 #define SA_GUID_CHANGES_A_PORT 8u
+#define SA_GUID_AGAIN_NS       (1000 * TIMER_MS)
 #define SA_ALIASES_MAX         16384u
 /* Records of one reading: every pair of ports of some hundred switches. */
 #define SA_PLACES_MAX          (1u << 18)
@@ -156,6 +157,10 @@ void sa_request_free(struct sa_request *req);
 void sa_reading_destroy(struct sa_reading *r);
 /* Whatever became of it; the next one of the port's follows. Null: nothing. */
 void sa_guid_change_destroy(struct sa_guid_change *c);
+/* In that place the port has what is another's: it is told, when it answers. */
+void sa_guid_take(struct sa_server *s, uint64_t port_guid, unsigned int place);
+/* What nobody has asked for; requests have gone before. */
+void sa_guids_forget(struct sa_server *s);
 void sa_requests_forget(struct sa_server *s);
 int sa_send(struct sa_server *s, const struct sa_address *to,
 	    const uint8_t mad[MAD_BYTES]);
@@ -418,7 +423,7 @@ void sa_alias_forget(struct sa_server *s, uint64_t guid);
 void sa_aliases_forget_port(struct sa_server *s, uint64_t port_guid);
 void sa_aliases_forget(struct sa_server *s);
 /* A port comes whose own GUID this is: who had it as an alias has it no more, nor what he
- * joined by it. */
+ * joined by it, and his port is told. */
 void sa_alias_yield(struct sa_server *s, uint64_t port_guid);
 /* Those whose ports were not found, or that are a port's own. */
 void sa_aliases_forget_lost(struct sa_server *s);

@@ -13,6 +13,7 @@
 #define OTHER       0x5678
 #define ALIAS_GID   "fe80::1234"
 #define OTHER_GID   "fe80::5678"
+#define SECOND      (1000 * TIMER_MS)
 #define NOBODYS_GID "fe80::9abc"
 
 static uint64_t guid_of(const union ib_gid *gid)
@@ -220,6 +221,168 @@ static void a_ports_own_guid_is_no_alias_when_it_comes(void **state)
 	assert_int_equal(world_count(w, "H4 table key=1 mgid=ff12::1"), 1);
 }
 
+/* H2 has H3's GUID in place 3, and is a member by it, when H3 comes. */
+static void owner_comes(struct world *w)
+{
+	small_lose(&w->sm, 3);
+	sa_server_sm_ops.port_out(w->server, small_guid(3));
+	assert_int_equal(change(w, "H2 set attr=30", 2, 3, small_guid(3)), 0);
+	world_assert(w, "H2 set create mgid=ff12::1 js=1 port=H3", 0);
+	w->sent_count = 0;
+	small_host(&w->sm, 3)->seen = true;
+	sa_server_sm_ops.port_in(w->server, small_guid(3));
+}
+
+static unsigned int reports(const struct world *w, unsigned int trap)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < w->sent_count; i++) {
+		const struct world_mad *m = &w->sent[i];
+		const uint8_t *notice = m->bytes + SA_DATA;
+
+		count += m->mad.method == MAD_METHOD_REPORT &&
+			 (unsigned int)(notice[4] << 8 | notice[5]) == trap;
+	}
+	return count;
+}
+
+static void who_loses_an_alias_to_its_owner_is_told(void **state)
+{
+	struct world *w = *state;
+	struct sa_inform_info info = inform_all_of(0xffff);
+
+	assert_int_equal(world_inform(w, 4, 1, &info)->mad.status, 0);
+	owner_comes(w);
+	world_run(w, TIMER_MS);
+	assert_int_equal(reports(w, TRAP_MGID_DELETED), 1);
+	assert_int_equal(reports(w, TRAP_GID_IN_SERVICE), 1);
+	assert_int_equal(w->sm.guids[2][3], 0);
+	/* Its others it keeps. */
+	assert_int_equal(w->sm.guids[2][1], ALIAS);
+	assert_int_equal(w->sm.guids[2][2], OTHER);
+	world_assert(w, "H2 delete join mgid=ff12::1 js=1 port=H3", SA_REQ_INVALID);
+	world_assert(w, "H2 set create mgid=ff12::1 js=1 port=" ALIAS_GID, 0);
+}
+
+static void a_mute_port_is_told_when_it_answers(void **state)
+{
+	struct world *w = *state;
+
+	owner_comes(w);
+	w->sm.mute = 2;
+	world_run(w, 5 * SECOND);
+	assert_int_equal(w->sm.guids[2][3], small_guid(3));
+	/* Which keeps nothing else waiting. */
+	assert_int_equal(change(w, "H2 set attr=30", 2, 4, 0x4711), SA_NO_RESOURCES);
+	w->sm.mute = 0;
+	world_run(w, SECOND);
+	assert_int_equal(w->sm.guids[2][3], 0);
+	assert_null(w->sm.asked);
+}
+
+/* What is asked for while it rests is not disturbed when it wakes. */
+static void who_is_told_again_waits_for_others(void **state)
+{
+	struct world *w = *state;
+	struct world_ask ask;
+
+	owner_comes(w);
+	w->sm.mute = 2;
+	world_run(w, SECOND / 2);
+	w->sm.mute = 0;
+	w->sm.ask_ns = SECOND;
+	ask = guids_ask(w, "H2 set attr=30", 2, 4, 0x4711);
+	world_ask_send(w, &ask);
+	for (unsigned int i = 0; i < 60; i++) {
+		world_run(w, SECOND / 10);
+		assert_true(w->sm.asked_now <= 1);
+	}
+	assert_int_equal(world_answer(w, &ask)->mad.status, 0);
+	assert_int_equal(w->sm.guids[2][4], 0x4711);
+	assert_int_equal(w->sm.guids[2][3], 0);
+}
+
+/* And not for ever. */
+static void a_port_that_goes_is_not_told(void **state)
+{
+	struct world *w = *state;
+	unsigned int questions;
+
+	owner_comes(w);
+	w->sm.mute = 2;
+	world_run(w, SECOND);
+	small_lose(&w->sm, 2);
+	sa_server_sm_ops.port_out(w->server, small_guid(2));
+	world_run(w, SECOND);
+	questions = w->sm.questions;
+	world_run(w, 10 * SECOND);
+	assert_int_equal(w->sm.questions, questions);
+}
+
+/* What it has in the port does not make it his: it is gone from each answer. */
+static void a_lost_alias_is_not_granted_anew(void **state)
+{
+	struct world *w = *state;
+
+	owner_comes(w);
+	w->sm.guids[2][4] = small_guid(3);
+	assert_int_equal(change(w, "H2 set attr=30", 2, 3, small_guid(3)), SA_REQ_DENIED);
+	assert_int_equal(w->sm.guids[2][3], 0);
+	assert_int_equal(w->sm.guids[2][4], 0);
+	w->sm.guids[2][3] = small_guid(3);
+	assert_int_equal(change(w, "H2 set attr=30", 2, 3, 0), 0);
+	assert_int_not_equal(w->sm.guids[2][3], 0);
+	assert_int_not_equal(w->sm.guids[2][3], small_guid(3));
+	/* Another's alias as little. */
+	w->sm.guids[3][1] = ALIAS;
+	assert_int_equal(change(w, "H3 set attr=30", 3, 1, ALIAS), SA_REQ_DENIED);
+	assert_int_equal(change(w, "H3 set attr=30", 3, 2, 0x4711), 0);
+	assert_int_equal(w->sm.guids[3][1], 0);
+}
+
+/* One that is on its way when the owner comes is undone. */
+static void what_is_being_granted_meanwhile_is_taken_too(void **state)
+{
+	struct world *w = *state;
+	struct world_ask ask = guids_ask(w, "H2 set attr=30", 2, 3, small_guid(3));
+
+	small_lose(&w->sm, 3);
+	sa_server_sm_ops.port_out(w->server, small_guid(3));
+	w->sm.ask_ns = 1000;
+	world_ask_send(w, &ask);
+	world_run(w, 1500); /* it is being written */
+	small_host(&w->sm, 3)->seen = true;
+	sa_server_sm_ops.port_in(w->server, small_guid(3));
+	world_run(w, 1000);
+	assert_int_equal(w->sm.guids[2][3], small_guid(3));
+	world_run(w, 5000);
+	assert_int_equal(w->sm.guids[2][3], 0);
+}
+
+static void the_manager_goes_before_it_is_told(void **state)
+{
+	struct world *w = *state;
+
+	w->sm.ask_ns = 1000;
+	small_lose(&w->sm, 3);
+	sa_server_sm_ops.port_out(w->server, small_guid(3));
+	for (unsigned int place = 3; place < 5; place++) {
+		struct world_ask ask =
+			guids_ask(w, "H2 set attr=30", 2, place, small_guid(3));
+
+		world_ask_send(w, &ask);
+		world_run(w, 500);
+	}
+	world_run(w, 1000);
+	small_host(&w->sm, 3)->seen = true;
+	sa_server_sm_ops.port_in(w->server, small_guid(3));
+	sa_server_sm_ops.down(w->server);
+	assert_null(w->sm.asked);
+	world_run(w, 10 * SECOND);
+	assert_null(w->sm.asked);
+}
+
 /* Somebody has written it into his port, past the administrator. */
 static void what_a_port_claims_of_others_does_not_count(void **state)
 {
@@ -229,6 +392,7 @@ static void what_a_port_claims_of_others_does_not_count(void **state)
 	assert_int_equal(change(w, "H2 set attr=30", 2, 4, 0x9abc), 0);
 	world_assert(w, "H3 set create mgid=ff12::1 js=1", 0);
 	assert_int_equal(w->sm.last[0].port_guid, small_guid(3));
+	assert_int_equal(w->sm.guids[2][3], 0);
 	small_lose(&w->sm, 2);
 	sa_server_sm_ops.port_out(w->server, small_guid(2));
 	assert_int_equal(world_count(w, "H4 table key=1 mgid=ff12::1"), 1);
@@ -437,6 +601,13 @@ int main(void)
 		TEST(nobody_joins_by_what_is_being_given_back),
 		TEST(with_the_port_all_its_memberships_go),
 		TEST(a_ports_own_guid_is_no_alias_when_it_comes),
+		TEST(who_loses_an_alias_to_its_owner_is_told),
+		TEST(a_mute_port_is_told_when_it_answers),
+		TEST(who_is_told_again_waits_for_others),
+		TEST(a_port_that_goes_is_not_told),
+		TEST(a_lost_alias_is_not_granted_anew),
+		TEST(what_is_being_granted_meanwhile_is_taken_too),
+		TEST(the_manager_goes_before_it_is_told),
 		TEST(what_a_port_claims_of_others_does_not_count),
 		TEST(a_path_begins_and_ends_at_an_alias),
 		TEST(the_prefix_is_the_subnets_or_the_default_one),
