@@ -341,6 +341,28 @@ static void a_lost_alias_is_not_granted_anew(void **state)
 	assert_int_equal(w->sm.guids[3][1], 0);
 }
 
+/* It knows of none until somebody asks. */
+static void who_asks_a_new_master_first_has_it(void **state)
+{
+	struct world *w = *state;
+
+	sa_server_sm_ops.down(w->server);
+	sa_server_sm_ops.up(w->server);
+	world_run(w, SECOND);
+	world_assert(w, "H2 set create mgid=ff12::1 js=1 port=" ALIAS_GID,
+		     SA_REQ_INVALID);
+	assert_int_equal(change(w, "H3 set attr=30", 3, 1, ALIAS), 0);
+	assert_int_equal(change(w, "H2 set attr=30", 2, 1, ALIAS), SA_REQ_DENIED);
+	/* All that the block has besides is known by that. */
+	world_assert(w, "H2 set create mgid=ff12::1 js=1 port=" OTHER_GID, 0);
+	assert_int_equal(w->sm.last[0].port_guid, small_guid(2));
+	assert_int_equal(change(w, "H2 set attr=30", 2, 2, OTHER), 0);
+	assert_int_equal(w->sm.guids[2][1], 0);
+	assert_int_equal(w->sm.guids[2][2], OTHER);
+	world_assert(w, "H3 set create mgid=ff12::2 js=1 port=" ALIAS_GID, 0);
+	assert_int_equal(w->sm.last[0].port_guid, small_guid(3));
+}
+
 /* One that is on its way when the owner comes is undone. */
 static void what_is_being_granted_meanwhile_is_taken_too(void **state)
 {
@@ -606,6 +628,7 @@ int main(void)
 		TEST(who_is_told_again_waits_for_others),
 		TEST(a_port_that_goes_is_not_told),
 		TEST(a_lost_alias_is_not_granted_anew),
+		TEST(who_asks_a_new_master_first_has_it),
 		TEST(what_is_being_granted_meanwhile_is_taken_too),
 		TEST(the_manager_goes_before_it_is_told),
 		TEST(what_a_port_claims_of_others_does_not_count),
