@@ -456,8 +456,8 @@ static void elect_master(struct sm *sm)
 		look_again(sm);
 	else if (sm->contested && !sm->doubting_all)
 		doubt_all(sm);
-	else
-		sm->contested = sm->doubting_all = false; /* this sweep has all set up anew */
+	else /* this sweep has all set up anew */
+		sm->contested = sm->doubting_all = false;
 }
 
 static enum sm_step next(struct sm *sm)
