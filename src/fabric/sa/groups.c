@@ -297,10 +297,12 @@ uint8_t sa_member_leave(struct sa_server *s, struct sa_member *m, uint8_t bits)
 	struct sa_group *group = m->group;
 	uint16_t mlid = group->rec.mlid;
 	unsigned int before = group->full_members;
-	uint8_t left = state_left(m, bits);
-	bool tell = member_set_state(m, left);
-	bool lost;
+	uint8_t left;
+	bool tell, lost;
 
+	bits |= sa_route_void(s, m, bits);
+	left = state_left(m, bits);
+	tell = member_set_state(m, left);
 	sa_member_confirm(s, m, bits);
 	if (!left)
 		member_destroy(s, m);
@@ -317,10 +319,12 @@ void sa_member_undo(struct sa_server *s, struct sa_member *m, uint8_t bits)
 	struct sa_group *group = m->group;
 	uint16_t mlid = group->rec.mlid;
 	unsigned int before = group->full_members;
-	uint8_t left = m->join_state & (uint8_t)~bits;
-	bool tell = member_set_state(m, left);
-	bool lost;
+	uint8_t left;
+	bool tell, lost;
 
+	bits |= sa_route_void(s, m, bits);
+	left = m->join_state & (uint8_t)~bits;
+	tell = member_set_state(m, left);
 	sa_member_confirm(s, m, bits);
 	if (!left)
 		member_destroy(s, m);

@@ -78,6 +78,54 @@ static struct sa_member *request_member(const struct sa_request *req)
 	return m && (m->join_state & req->joined) ? m : NULL;
 }
 
+static uint8_t bits_asked(const struct sa_request *req)
+{
+	struct sa_mcmember rec;
+
+	sa_mcmember_get(sa_request_data(req), &rec);
+	return rec.join_state;
+}
+
+static bool is_join_of(const struct sa_request *req, const struct sa_member *m)
+{
+	return req->mad.method == MAD_METHOD_SET && req->guid == m->guid &&
+	       gid_equal(req->mgid.raw, m->group->rec.mgid.raw);
+}
+
+/* Of a member's bits: those of waiting joins that stay true; and those that others have
+ * added that do not. */
+struct fate {
+	uint8_t stays, goes;
+};
+
+static void look_at_joins(const struct list *waiting, const struct sa_member *m,
+			  uint8_t left, struct fate *fate)
+{
+	list_for_each(l, waiting) {
+		const struct sa_request *req = container_of(l, struct sa_request, link);
+
+		if (!is_join_of(req, m))
+			continue;
+		if (bits_asked(req) & ~left)
+			fate->goes |= req->joined;
+		else
+			fate->stays |= bits_asked(req);
+	}
+}
+
+uint8_t sa_route_void(const struct sa_server *s, const struct sa_member *m, uint8_t bits)
+{
+	const struct sa_route *route = s->routes[sa_mlid_index(m->group->rec.mlid)];
+	uint8_t left = m->join_state & (uint8_t)~bits;
+	struct fate fate = { 0 };
+
+	if (!route || !(left & m->unconfirmed))
+		return 0;
+	look_at_joins(&route->now, m, left, &fate);
+	look_at_joins(&route->next, m, left, &fate);
+	return left & m->unconfirmed & fate.goes & (uint8_t)~fate.stays;
+}
+
 static void confirm(struct sa_request *req)
 {
 	struct sa_member *m = req->joined ? request_member(req) : NULL;
@@ -94,7 +142,7 @@ static void fail(struct sa_request *req)
 		sa_member_undo(req->server, m, req->joined);
 }
 
-/* Those that a group's end took with it, and that nobody is going to fail. */
+/* Those whose memberships went with others', and that nobody is going to fail. */
 static void fail_orphans(struct list *waiting)
 {
 	list_for_each_safe(l, waiting) {
@@ -123,10 +171,8 @@ static bool is_true(const struct sa_request *req, uint16_t mlid)
 	const struct sa_group *group = sa_group_by_mgid(req->server, &req->mgid);
 	const struct sa_member *m =
 		group ? sa_member_find(req->server, group, req->guid) : NULL;
-	struct sa_mcmember rec;
 
-	sa_mcmember_get(sa_request_data(req), &rec);
-	return m && group->rec.mlid == mlid && !(rec.join_state & ~m->join_state);
+	return m && group->rec.mlid == mlid && !(bits_asked(req) & ~m->join_state);
 }
 
 /* Where no table has room for a member, the others' are set as they should be. */

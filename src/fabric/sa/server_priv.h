@@ -239,8 +239,9 @@ int sa_group_join(struct sa_server *s, struct sa_group *group, uint64_t guid,
 /* The port has joined something by that GUID; it leaves all of that. */
 bool sa_guid_is_joined(const struct sa_server *s, uint64_t port_guid, uint64_t guid);
 void sa_guid_leave(struct sa_server *s, uint64_t port_guid, uint64_t guid);
-/* Take the bits away, by the rules of spec/sa-sm 1.11: what is left of the membership.
- * The member, and its group, may be gone afterwards. */
+/* Take the bits away, by the rules of spec/sa-sm 1.11, and what only joins have added that
+ * asked for them and are not answered: what is left of the membership. The member, and its
+ * group, may be gone afterwards. */
 uint8_t sa_member_leave(struct sa_server *s, struct sa_member *member, uint8_t bits);
 /* The switches have been set for these bits. */
 void sa_member_confirm(struct sa_server *s, struct sa_member *member, uint8_t bits);
@@ -300,6 +301,13 @@ struct sa_route {
 void sa_route_changed(struct sa_server *s, uint16_t mlid);
 /* False: the tables are as the database is, nothing to wait for. */
 bool sa_route_wait(struct sa_request *req, uint16_t mlid);
+/*
+ * The member is about to lose these bits. Its joins that wait and asked for any of them are
+ * going to be refused, and who is refused has joined nothing (spec/sa-sm 1.6): what else
+ * they alone have added goes as well.
+ */
+uint8_t sa_route_void(const struct sa_server *s, const struct sa_member *member,
+		      uint8_t bits);
 /* Order what the database holds, and the clearing of what was ordered before. */
 void sa_routes_restore(struct sa_server *s);
 /* What was ordered will not be answered any more. */

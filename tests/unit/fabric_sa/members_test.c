@@ -198,6 +198,106 @@ static void who_joined_what_was_undone_is_told(void **state)
 	assert_int_equal(count(w).groups, 1);
 }
 
+static int state_of(struct world *w, const char *host)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "H4 get key=1 port=%s " GROUP, host);
+	return world_status(w, text) ? 0 : world_record(w, text).join_state;
+}
+
+static int status_of(const struct world *w, const struct world_ask *ask)
+{
+	const struct world_mad *m = world_answer(w, ask);
+
+	return m ? m->mad.status : NO_ANSWER;
+}
+
+static uint8_t state_told(const struct world *w, const struct world_ask *ask)
+{
+	struct sa_mcmember rec;
+
+	assert_int_equal(status_of(w, ask), 0);
+	sa_mcmember_get(world_answer(w, ask)->bytes + SA_DATA, &rec);
+	return rec.join_state;
+}
+
+/* A late copy of a leave comes while a join is under way: who is refused is no member. */
+static void a_join_that_a_leave_falsifies_leaves_nothing(void **state)
+{
+	struct world *w = *state;
+	struct world_ask join, leave;
+
+	world_assert(w, "H2 set create js=1 " GROUP, 0);
+	w->sm.route_ns = TIMER_MS;
+	join = send_text(w, "H3 set join js=f " GROUP);
+	leave = send_text(w, "H3 delete join js=9 " GROUP);
+	world_run(w, 2 * TIMER_MS);
+	assert_int_equal(status_of(w, &join), SA_REQ_INVALID);
+	assert_int_equal(state_told(w, &leave), 0);
+	assert_int_equal(state_of(w, "H3"), 0);
+	assert_int_equal(w->sm.last_count, 1);
+}
+
+/* Though what it asked for was there before it. */
+static void a_refused_join_leaves_what_was_there(void **state)
+{
+	struct world *w = *state;
+	struct world_ask join, leave;
+
+	world_assert(w, "H2 set create js=1 " GROUP, 0);
+	world_assert(w, "H3 set join js=c " GROUP, 0);
+	w->sm.route_ns = TIMER_MS;
+	join = send_text(w, "H3 set join js=f " GROUP);
+	leave = send_text(w, "H3 delete join js=8 " GROUP);
+	world_run(w, 2 * TIMER_MS);
+	assert_int_equal(status_of(w, &join), SA_REQ_INVALID);
+	assert_int_equal(state_told(w, &leave), 4);
+	assert_int_equal(state_of(w, "H3"), 4);
+}
+
+/* Nor does it take what another one asked for, before or after it. */
+static void a_refused_join_leaves_what_others_joined(void **state)
+{
+	struct world *w = *state;
+	struct world_ask before, refused, after, leave, last;
+
+	world_assert(w, "H2 set create js=1 " GROUP, 0);
+	w->sm.route_ns = TIMER_MS;
+	before = send_text(w, "H3 set join js=2 " GROUP);
+	refused = send_text(w, "H3 set join js=f " GROUP);
+	after = send_text(w, "H3 set join js=4 " GROUP);
+	leave = send_text(w, "H3 delete join js=1 " GROUP);
+	last = send_text(w, "H3 set join js=1 " GROUP);
+	world_run(w, 3 * TIMER_MS);
+	assert_int_equal(status_of(w, &before), 0);
+	assert_int_equal(status_of(w, &refused), SA_REQ_INVALID);
+	assert_int_equal(status_of(w, &after), 0);
+	assert_int_equal(state_told(w, &leave), 6);
+	assert_int_equal(status_of(w, &last), 0);
+	assert_int_equal(state_of(w, "H3"), 7);
+}
+
+/* The second waits for the next order, and finds nothing to add to. */
+static void a_join_to_what_was_undone_leaves_nothing(void **state)
+{
+	struct world *w = *state;
+	struct world_ask first, second;
+
+	world_assert(w, "H2 set create js=1 " GROUP, 0);
+	w->sm.route_ns = TIMER_MS;
+	w->sm.route_error = -ETIMEDOUT;
+	first = send_text(w, "H3 set join js=8 " GROUP);
+	second = send_text(w, "H3 set join js=a " GROUP);
+	world_run(w, TIMER_MS);
+	w->sm.route_error = 0;
+	world_run(w, 2 * TIMER_MS);
+	assert_int_equal(status_of(w, &first), SA_NO_RESOURCES);
+	assert_int_equal(status_of(w, &second), SA_NO_RESOURCES);
+	assert_int_equal(state_of(w, "H3"), 0);
+	assert_int_equal(w->sm.last_count, 1);
+}
+
 static void a_leave_is_done_even_if_it_cannot_be_routed(void **state)
 {
 	struct world *w = *state;
@@ -501,6 +601,10 @@ int main(void)
 		MEMBERS_TEST(a_create_that_cannot_be_routed_is_undone),
 		MEMBERS_TEST(a_join_that_cannot_be_routed_leaves_the_rest),
 		MEMBERS_TEST(who_joined_what_was_undone_is_told),
+		MEMBERS_TEST(a_join_that_a_leave_falsifies_leaves_nothing),
+		MEMBERS_TEST(a_refused_join_leaves_what_was_there),
+		MEMBERS_TEST(a_refused_join_leaves_what_others_joined),
+		MEMBERS_TEST(a_join_to_what_was_undone_leaves_nothing),
 		MEMBERS_TEST(a_leave_is_done_even_if_it_cannot_be_routed),
 		MEMBERS_TEST(the_last_full_member_takes_the_group),
 		MEMBERS_TEST(a_send_only_full_member_keeps_the_group),
