@@ -68,14 +68,15 @@ bool sa_route_wait(struct sa_request *req, uint16_t mlid)
 	return true;
 }
 
-/* The membership that the request made, if it is there. */
-static struct sa_member *request_member(const struct sa_request *req)
+/* The membership that the request made, if it is there: of a group that has begun anew as
+ * another MLID it made none. */
+static struct sa_member *request_member(const struct sa_request *req, uint16_t mlid)
 {
 	struct sa_group *group = sa_group_by_mgid(req->server, &req->mgid);
 	struct sa_member *m =
 		group ? sa_member_find(req->server, group, req->guid) : NULL;
 
-	return m && (m->join_state & req->joined) ? m : NULL;
+	return m && group->rec.mlid == mlid && (m->join_state & req->joined) ? m : NULL;
 }
 
 static uint8_t bits_asked(const struct sa_request *req)
@@ -126,29 +127,29 @@ uint8_t sa_route_void(const struct sa_server *s, const struct sa_member *m, uint
 	return left & m->unconfirmed & fate.goes & (uint8_t)~fate.stays;
 }
 
-static void confirm(struct sa_request *req)
+static void confirm(struct sa_request *req, uint16_t mlid)
 {
-	struct sa_member *m = req->joined ? request_member(req) : NULL;
+	struct sa_member *m = req->joined ? request_member(req, mlid) : NULL;
 
 	if (m)
 		sa_member_confirm(req->server, m, req->joined);
 }
 
-static void fail(struct sa_request *req)
+static void fail(struct sa_request *req, uint16_t mlid)
 {
-	struct sa_member *m = req->joined ? request_member(req) : NULL;
+	struct sa_member *m = req->joined ? request_member(req, mlid) : NULL;
 
 	if (m)
 		sa_member_undo(req->server, m, req->joined);
 }
 
 /* Those whose memberships went with others', and that nobody is going to fail. */
-static void fail_orphans(struct list *waiting)
+static void fail_orphans(struct list *waiting, uint16_t mlid)
 {
 	list_for_each_safe(l, waiting) {
 		struct sa_request *req = container_of(l, struct sa_request, link);
 
-		if (!req->joined || request_member(req))
+		if (!req->joined || request_member(req, mlid))
 			continue;
 		list_remove(l);
 		sa_request_end(req, SA_NO_RESOURCES);
@@ -200,14 +201,14 @@ static void end_all(struct list *waiting, uint16_t mlid, int error)
 		struct sa_request *req = container_of(l, struct sa_request, link);
 
 		if (concerns(req, mlid, error))
-			fail(req);
+			fail(req, mlid);
 	}
 	list_for_each_safe(l, waiting) {
 		struct sa_request *req = container_of(l, struct sa_request, link);
 
 		list_remove(l);
 		if (!concerns(req, mlid, error))
-			confirm(req);
+			confirm(req, mlid);
 		sa_request_end(req, outcome(req, mlid, error));
 	}
 }
@@ -223,7 +224,7 @@ static void route_done(void *arg, int error)
 	take_over(&waited, &route->now);
 	end_all(&waited, route->mlid, error);
 	if (error)
-		fail_orphans(&route->next);
+		fail_orphans(&route->next, route->mlid);
 	route->under_way = false;
 	if (!route->changed)
 		return;

@@ -298,6 +298,26 @@ static void a_join_to_what_was_undone_leaves_nothing(void **state)
 	assert_int_equal(w->sm.last_count, 1);
 }
 
+/* The tables of the MLID that the group had at first cannot be set; it has another one. */
+static void an_undone_join_leaves_the_group_that_began_anew(void **state)
+{
+	struct world *w = *state;
+	struct world_ask first, again;
+
+	w->sm.route_ns = 5 * TIMER_MS;
+	first = send_text(w, "H3 set create js=1 " GROUP);
+	send_text(w, "H3 delete join js=1 " GROUP);
+	w->sm.route_ns = TIMER_MS;
+	send_text(w, "H4 set create js=1 ~mlid=c001 mgid=ff12::2");
+	again = send_text(w, "H3 set create js=1 " GROUP);
+	world_run(w, 2 * TIMER_MS);
+	assert_int_equal(status_of(w, &again), 0);
+	w->sm.route_error = -ETIMEDOUT;
+	world_run(w, 3 * TIMER_MS);
+	assert_int_equal(status_of(w, &first), SA_NO_RESOURCES);
+	assert_int_equal(state_of(w, "H3"), 1);
+}
+
 static void a_leave_is_done_even_if_it_cannot_be_routed(void **state)
 {
 	struct world *w = *state;
@@ -605,6 +625,7 @@ int main(void)
 		MEMBERS_TEST(a_refused_join_leaves_what_was_there),
 		MEMBERS_TEST(a_refused_join_leaves_what_others_joined),
 		MEMBERS_TEST(a_join_to_what_was_undone_leaves_nothing),
+		MEMBERS_TEST(an_undone_join_leaves_the_group_that_began_anew),
 		MEMBERS_TEST(a_leave_is_done_even_if_it_cannot_be_routed),
 		MEMBERS_TEST(the_last_full_member_takes_the_group),
 		MEMBERS_TEST(a_send_only_full_member_keeps_the_group),
