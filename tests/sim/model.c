@@ -136,8 +136,10 @@ void sim_model_answered(struct sim_pair *pair, const struct mad_header *header,
 		return;
 	/* Also where the port was out meanwhile: of one manager, while another one, that was
 	 * cut off from it, goes on and lets it in. */
-	if (header->method == MAD_METHOD_GET_RESP)
+	if (header->method == MAD_METHOD_GET_RESP) {
 		pair->mlids |= bit_of(rec->mlid);
+		pair->is_told = true;
+	}
 	if (is_over)
 		return;
 	if (header->method == MAD_METHOD_GET_RESP) {
@@ -212,6 +214,7 @@ void sim_model_forget(void)
 			struct sim_pair *pair = container_of(l, struct sim_pair, link);
 
 			pair->held = 0;
+			pair->is_told = false;
 			memset(pair->open, 0, sizeof(pair->open));
 		}
 	}
@@ -230,6 +233,13 @@ bool sim_model_is_still(uint64_t ns)
 		}
 	}
 	return sim.timers.now_ns >= sim.answered_ns + ns;
+}
+
+bool sim_model_is_told(struct sim_host *host, const union ib_gid *mgid)
+{
+	const struct sim_pair *pair = pair_if_there(host, mgid);
+
+	return pair && pair->is_told;
 }
 
 bool sim_model_has_moved(const union ib_gid *mgid, uint64_t since_ns)

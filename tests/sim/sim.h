@@ -71,6 +71,8 @@ struct sim_pair {
 	uint64_t mlids;   /* ever, as bits */
 	uint8_t bereaved; /* lost with the last full member, of which nobody is told */
 	uint8_t doubtful; /* held, but to leave it was refused */
+	/* An answer has said that it is joined, and not all SAs have forgotten that since. */
+	bool is_told;
 	struct sim_open {
 		uint64_t tid; /* 0: none */
 		bool leaves;
@@ -336,6 +338,8 @@ void sim_model_silent(void);
 void sim_model_forget(void);
 /* No request is at work at an SA, nor was one for so long. */
 bool sim_model_is_still(uint64_t ns);
+/* An answer has told the host that it has joined; it may have left since. */
+bool sim_model_is_told(struct sim_host *host, const union ib_gid *mgid);
 /* Somebody has asked to join or leave it since then, or had no answer then. */
 bool sim_model_has_moved(const union ib_gid *mgid, uint64_t since_ns);
 /* Somebody sends to a group: who is reached? */

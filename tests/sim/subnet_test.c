@@ -21,7 +21,7 @@ static void seeds_that_failed_once_pass(void **state)
 	static const uint64_t seeds[] = { 1440,  1730,  1774,  3142,  3600,    4884,
 					  9792,  10168, 16914, 17251, 17682,   27895,
 					  31818, 32648, 34340, 43491, 9102211, 800212,
-					  53352, 58466, 91151 };
+					  53352, 58466, 91151, 80702 };
 
 	sim_run_these(true, seeds, sizeof(seeds) / sizeof(seeds[0]));
 }

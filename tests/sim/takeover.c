@@ -15,7 +15,8 @@
  *	all SMs have one LMC: else ports may get other LIDs,
  *
  * and until the second is over none of that changes. Joins and leaves go on: what was under
- * way then, or has been asked since, is not among what must be there.
+ * way then, or has been asked since, is not among what must be there. Nor is what no answer
+ * has told of: before it nobody knows which group a join without an MGID has made.
  */
 #include "sim.h"
 
@@ -23,7 +24,7 @@
 #define PEACE  (15 * SECOND)
 #define HOP_NS 10100u
 
-/* A membership that the dead one's SA had. */
+/* A membership that the dead one's SA had, and its host was told of. */
 struct kept {
 	struct list link;
 	const struct sim_host *host;
@@ -64,10 +65,14 @@ void sim_disturb(void)
 static void keep(void *arg, const struct sa_group_view *group,
 		 const struct sa_member_view *member)
 {
-	struct kept *kept = calloc(1, sizeof(*kept));
+	struct sim_host *host = sim_host_by_gid(&member->port_gid);
+	struct kept *kept;
 
+	if (!sim_model_is_told(host, &group->rec.mgid))
+		return;
+	kept = calloc(1, sizeof(*kept));
 	assert_non_null(kept);
-	kept->host = sim_host_by_gid(&member->port_gid);
+	kept->host = host;
 	kept->mgid = group->rec.mgid;
 	kept->states = member->join_state;
 	list_append(&watch.kept, &kept->link);
