@@ -60,7 +60,7 @@ struct scenario {
 extern const struct scenario *const scenarios[];
 extern const struct scenario scenario_pingpong, scenario_wait, scenario_wait_far;
 extern const struct scenario scenario_stream, scenario_cost, scenario_groups,
-	scenario_attach;
+	scenario_groups_cost, scenario_attach;
 
 /* Nothing to receive or no room to send: spin, yield or sleep as the cell asks. */
 void duty_idle(struct duty *d);

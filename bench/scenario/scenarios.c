@@ -6,8 +6,9 @@
 #include "harness/ticks.h"
 
 const struct scenario *const scenarios[] = {
-	&scenario_pingpong, &scenario_wait,   &scenario_wait_far, &scenario_stream,
-	&scenario_cost,     &scenario_groups, &scenario_attach,   NULL,
+	&scenario_pingpong,    &scenario_wait,   &scenario_wait_far,
+	&scenario_stream,      &scenario_cost,   &scenario_groups,
+	&scenario_groups_cost, &scenario_attach, NULL,
 };
 
 void duty_idle(struct duty *d)

@@ -2,7 +2,8 @@
 /*
  * One sender, N receivers, as fast as they go: messages a second at the slowest receiver,
  * from the first send to the last receipt (stream); or what a message costs the sender
- * inside its send calls, alone on its CPU (cost).
+ * inside its send calls, alone on its CPU (cost), also with many groups joined, always to
+ * the first of them or each time to another one at random (groups-cost).
  *
  * Flow control is the same for all contestants: receivers publish on the board how far
  * they are, an eighth of the window at a time or when idle, and the sender keeps within
@@ -167,6 +168,18 @@ const struct scenario scenario_cost = {
 	.what = "sender's time a message in its send calls, alone on its CPU",
 	.unit = "ns",
 	.uses = USES_RECEIVERS | USES_SIZES | USES_BATCHES,
+	.placement = PLACE_SENDER_ALONE,
+	.contestants = transports,
+	.lead = cost_lead,
+	.follow = stream_follow,
+	.value = cost_value,
+};
+
+const struct scenario scenario_groups_cost = {
+	.name = "groups-cost",
+	.what = "cost with many groups joined, to one or to random ones",
+	.unit = "ns",
+	.uses = USES_GROUPS | USES_RANDOM,
 	.placement = PLACE_SENDER_ALONE,
 	.contestants = transports,
 	.lead = cost_lead,
