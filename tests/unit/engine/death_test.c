@@ -73,15 +73,12 @@ static bool others_follow(void)
 	return true;
 }
 
-static void send_numbers(uint32_t count)
+static void send_numbers(struct engine_verbs_ah *ah, uint32_t count)
 {
-	struct engine_verbs_ah ah;
-
-	world_group_ah(self.process, GROUP, &ah);
 	for (uint32_t i = 0; i < count && !atomic_load(&self.results->stop); i++) {
 		while (!others_follow())
 			harness_pause();
-		if (world_send_number(&self.qp, &ah, i, length_of(i)))
+		if (world_send_number(&self.qp, ah, i, length_of(i)))
 			_exit(6);
 		atomic_fetch_add(&self.results->sent[self.slot], 1);
 	}
@@ -125,10 +122,13 @@ static void be_modest(void)
 
 static void steady_main(void)
 {
+	struct engine_verbs_ah ah;
+
 	be_modest();
+	world_group_ah(self.process, GROUP, &ah);
 	atomic_fetch_add(&self.results->ready[self.slot], 1);
 	while (!atomic_load(&self.results->stop)) {
-		send_numbers(1);
+		send_numbers(&ah, 1);
 		harness_pause();
 	}
 	for (;;)
@@ -258,13 +258,16 @@ static void senders_that_are_killed_hurt_nobody(void **state)
 
 static void flood_main(void)
 {
+	struct engine_verbs_ah ah;
+
 	be_modest();
+	world_group_ah(self.process, GROUP, &ah);
 	atomic_fetch_add(&self.results->ready[self.slot], 1);
-	send_numbers(1);
+	send_numbers(&ah, 1);
 	for (uint32_t i = 0; i < RECEIVERS; i++)
 		while (!atomic_load(&self.results->received[RECEIVER_0 + i]))
 			harness_pause();
-	send_numbers(UINT32_MAX);
+	send_numbers(&ah, UINT32_MAX);
 	for (;;)
 		pause();
 }
