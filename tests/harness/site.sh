@@ -108,11 +108,11 @@ site_cleanup()
 
 	trap - EXIT
 	for name in "${!site_pid[@]}"; do
-		{ kill -KILL "${site_pid[$name]}" && wait "${site_pid[$name]}"; } 2>/dev/null
+		{ alive "$name" && kill -KILL "${site_pid[$name]}" && wait "${site_pid[$name]}"; } 2>/dev/null
 	done
 	timeout 120 "$VERBCAST" stop >/dev/null 2>&1
 	for pid in $(site_daemons); do
-		[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = verbcastd ] && kill "$pid" 2>/dev/null
+		site_owns "$pid" && kill "$pid" 2>/dev/null
 	done
 	rm -rf "$site_work"
 	if [ $site_done = 0 ] && [ $status = 0 ]; then
@@ -220,9 +220,14 @@ pid()
 	echo "${site_pid[$1]}"
 }
 
+# Numbers of processes come back soon on a busy machine: one that is not this script's child
+# is somebody else's by now.
 alive()
 {
-	kill -0 "${site_pid[$1]}" 2>/dev/null
+	local stat
+
+	{ read -r stat <"/proc/${site_pid[$1]}/stat"; } 2>/dev/null &&
+		[[ ${stat##*) } == [!ZX]" $$ "* ]]
 }
 
 gone()
@@ -250,7 +255,7 @@ killed()
 
 	# bash would report the death of its job.
 	{
-		kill "-$signal" "${site_pid[$name]}"
+		! alive "$name" || kill "-$signal" "${site_pid[$name]}"
 		within 10 gone "$name" || died=0
 		[ $died = 0 ] || wait "${site_pid[$name]}"
 	} 2>/dev/null
@@ -424,7 +429,29 @@ process_gone()
 	! kill -0 "$1" 2>/dev/null || [ "$(cut -d' ' -f3 "/proc/$1/stat" 2>/dev/null)" = Z ]
 }
 
-# Processes of ours, by name, that were given this test's runtime directory.
+# site_owns PID: it is a process of ours, by name, that was given this test's runtime
+# directory.
+site_owns()
+{
+	local comm
+
+	{ read -r comm <"/proc/$1/comm"; } 2>/dev/null && [[ $comm == verbcast* ]] &&
+		grep -qzF "$site_work/" "/proc/$1/environ" "/proc/$1/cmdline" 2>/dev/null
+}
+
+# daemon_gone PID: what was verbcastd; its number may be a stranger's by now. One that is
+# ending has no environment any more, and is not gone.
+daemon_gone()
+{
+	local comm=
+
+	process_gone "$1" && return
+	{ read -r comm <"/proc/$1/comm"; } 2>/dev/null
+	[ "$comm" != verbcastd ] ||
+		{ grep -qz . "/proc/$1/environ" 2>/dev/null && ! site_owns "$1"; }
+}
+
+# All of ours.
 site_processes()
 {
 	local file pid
@@ -432,12 +459,7 @@ site_processes()
 	for file in /proc/[0-9]*/comm; do
 		pid=${file#/proc/}
 		pid=${pid%/comm}
-		case $(cat "$file" 2>/dev/null) in
-		verbcast*)
-			grep -qzF "$site_work/" "/proc/$pid/environ" "/proc/$pid/cmdline" \
-				2>/dev/null && echo "$pid $(tr '\0' ' ' <"/proc/$pid/cmdline")"
-			;;
-		esac
+		site_owns "$pid" && echo "$pid $(tr '\0' ' ' <"/proc/$pid/cmdline")"
 	done
 }
 
@@ -457,7 +479,7 @@ nothing_left()
 	local pid
 
 	for pid in $(site_daemons); do
-		wait_for 10 "verbcastd $pid is gone" process_gone "$pid"
+		wait_for 10 "verbcastd $pid is gone" daemon_gone "$pid"
 	done
 	within 10 no_site_processes || fail "left running: $(site_processes)"
 	within 10 runtime_is_empty || fail "left in the runtime directory: $(ls -A "$VERBCAST_RUNTIME_DIR")"
