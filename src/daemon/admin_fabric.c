@@ -9,13 +9,17 @@
 #define UP_LOOK_NS   (2 * TIMER_MS)
 #define UP_WITHIN_NS (60000 * TIMER_MS)
 
-/* `fabric up` waits until the subnet manager has brought all up. */
+/* `fabric up` waits until the subnet manager has brought all up, and the interfaces have
+ * joined what a join of rdma_cm starts from. That takes them no time but the loop's, so
+ * looks are counted: in some partitions an interface never does. */
+#define UP_LOOKS 100
 struct up {
 	struct list link; /* in admin_site.ups */
 	struct site *site;
 	struct uapi_admin_call *call;
 	struct timer timer;
 	uint64_t until_ns;
+	unsigned int looks; /* while only interfaces were waited for */
 };
 
 /* -- up ------------------------------------------------------------------------------ */
@@ -41,11 +45,21 @@ static void forget_up(struct up *up)
 	free(up);
 }
 
+static bool is_up(struct up *up)
+{
+	const struct site *s = up->site;
+
+	if (!site_fabric_is_up(s->fabric))
+		return false;
+	return !site_fabric_sm(s->fabric) || nodes_are_up(s->nodes) ||
+	       ++up->looks > UP_LOOKS;
+}
+
 static void look(struct timer *timer)
 {
 	struct up *up = container_of(timer, struct up, timer);
 
-	if (site_fabric_is_up(up->site->fabric) || timer->queue->now_ns >= up->until_ns) {
+	if (is_up(up) || timer->queue->now_ns >= up->until_ns) {
 		answer_up(up->site, up->call);
 		forget_up(up);
 	} else {
