@@ -69,7 +69,7 @@ site_run='--nodes h1,h2' start copies sh -c 'echo $$; exec sleep 300'
 wait_for 20 'both copies run' eval '[ "$(grep -c "^h[12]: [0-9]*$" "$site_work/copies.out")" = 2 ]'
 killed copies KILL
 for copy in $(sed 's/.*: //' "$site_work/copies.out"); do
-	wait_for 20 "copy $copy ends with verbcast run" eval "! kill -0 $copy 2>/dev/null"
+	wait_for 20 "copy $copy ends with verbcast run" process_gone "$copy"
 done
 fails 125 "h9: .*no node 'h9'" run --nodes h1,h9 -- true
 fails 125 'no list of nodes' run --nodes h1,,h2 -- true
@@ -95,26 +95,41 @@ ours fabric node power on h2
 wait_for 20 'h2 is up again' vib_port_is h2 ACTIVE
 refused "no node 'nobody'" fabric node power off nobody
 
-# cycled NODE: its power, and all is up again.
+# cycled NODE: its power, and all is up again. $powered: in nanoseconds, when it came back.
 cycled()
 {
 	ours fabric node power off "$1"
 	wait_for 10 'h2 or h4 is down' eval 'vib_port_is h2 DOWN || vib_port_is h4 DOWN'
+	powered=$(date +%s%N)
 	ours fabric node power on "$1"
 	wait_for 20 "all is up after $1" eval 'vib_port_is h1 ACTIVE && vib_port_is h2 ACTIVE && vib_port_is h4 ACTIVE'
 }
 
+# at_once NODE: the same, before the subnet manager has looked by itself: that is ten seconds
+# after its last look, and there was one after $powered. A busy machine may need all that
+# for itself, and is asked again.
+at_once()
+{
+	local last try
+
+	for try in 1 2 3 4 5 6; do
+		last=$powered
+		cycled "$1"
+		[ $(($(date +%s%N) - last)) -ge 10000000000 ] || return
+	done
+	fail "after $1 all was up by chance alone, $try times"
+}
+
 say 'the power of what the subnet manager stands on'
-# Nobody else tells it, and the next look of its own is ten seconds away.
-SECONDS=0
+# Nobody else tells it.
 cycled s1
-cycled s1
+at_once s1
 ours fabric sm stop
+powered=$(date +%s%N)
 ours fabric sm start h4
 wait_for 20 'h4 manages' eval '[ "$(fabric_shows ".sms[1].state")" = master ]'
-cycled h4
-cycled s1
-[ $SECONDS -lt 20 ] || fail "four times it took $SECONDS seconds"
+at_once h4
+at_once s1
 ours fabric sm stop h4
 ours fabric sm start
 
@@ -168,7 +183,7 @@ Ca	1 "H-0002c90000000010"		# "alpha"
 Ca	1 "H-0002c90000000020"		# "beta"
 [1](2c90000000021)	"S-0002c90000000001"[2]		# lid 3 lmc 0 "leaf" lid 1 4xEDR
 END
-(cd "$site_work" && timeout 60 "$VERBCAST" fabric up --topology topology >ours.out 2>ours.err) ||
+(cd "$site_work" && timeout 120 "$VERBCAST" fabric up --topology topology >ours.out 2>ours.err) ||
 	fail "a topology: $(cat "$site_work/ours.err")"
 [ "$(status '.nodes | length')" = 2 ] || fail 'nodes of a topology'
 ours stop
