@@ -16,7 +16,7 @@ limited()
 {
 	say "at most $1 groups, $2 queue pairs in one, $3 attachments"
 	"$VERBCAST" stop >/dev/null 2>&1
-	"${VERBCAST%/*}/verbcastd" --background --limit max_mcast_grp="$1" \
+	"${VERBCAST%/*}/verbcastd" --background --stay --limit max_mcast_grp="$1" \
 		--limit max_mcast_qp_attach="$2" --limit max_total_mcast_qp_attach="$3" ||
 		fail 'verbcastd'
 	run "$attach" limits "$@"

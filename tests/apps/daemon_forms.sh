@@ -32,8 +32,10 @@ for wrong in '--nonsense' 'nonsense' '--site ../x' '--foreground --background' \
 	grep -q '^verbcastd: ' "$site_work/wrong.err" || fail "verbcastd $wrong: not a word"
 done
 
+# Where nothing is said of --linger, they are looked at for longer than its five seconds on
+# a busy machine.
 say 'in the foreground'
-start_with foreground "$verbcastd" --foreground
+start_with foreground "$verbcastd" --foreground --linger 600
 wait_for 20 'it serves' serves
 [ "$(site_daemon)" = "$(pid foreground)" ] || fail 'another one serves'
 run ibv_devices
@@ -56,7 +58,7 @@ quiet foreground
 nothing_left
 
 say 'in the background'
-start_with background "$verbcastd" --background
+start_with background "$verbcastd" --background --linger 600
 ended background 20
 # It returns when it serves, not before.
 serves || fail 'it does not serve when its starter returns'
@@ -83,7 +85,7 @@ ended stays 20
 nothing_left
 
 say 'a limit is kept'
-start_with limited "$verbcastd" --limit max_qp=2
+start_with limited "$verbcastd" --linger 600 --limit max_qp=2
 wait_for 20 'it serves' serves
 run ibv_devinfo -v -d vroce0
 grep -qE '^[[:space:]]*max_qp:[[:space:]]*2$' "$site_work/run.out" || fail 'max_qp is not 2'
@@ -108,7 +110,7 @@ s.listen(64)
 os.dup2(s.fileno(), 3)
 os.set_inheritable(3, True)
 os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1", LISTEN_FDNAMES="x")
-os.execv(program, [program])
+os.execv(program, [program, "--linger", "600"])
 PYTHON
 start_with passed python3 "$site_work/pass.py" "$path" "$verbcastd"
 wait_for 20 'it serves' serves

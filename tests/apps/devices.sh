@@ -2,6 +2,7 @@
 # ibv_devices and ibv_devinfo see a device with limits that make sense.
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
+site_keep
 need ibv_devices ibv_devinfo
 
 run ibv_devices

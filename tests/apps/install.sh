@@ -10,6 +10,7 @@ cmake --install "$VERBCAST_BUILD" --prefix "$prefix" >"$site_work/install.out" 2
 VERBCAST=$prefix/bin/verbcast
 [ -x "$VERBCAST" ] || fail 'no bin/verbcast'
 
+site_keep
 start r mckey -m 239.1.12.1 -b 127.0.0.1
 r=$(pid r)
 wait_for 10 'a member' members_are 239.1.12.1 1
@@ -26,6 +27,8 @@ ended s 20
 ended r 20
 quiet r s
 got 239.1.12.1 "$r" 10
+timeout 120 "$VERBCAST" stop || fail 'verbcast stop'
+killed keeper TERM
 
 say 'also from a path with a blank in it'
 mkdir "$site_work/a blank" "$site_work/a:colon"
