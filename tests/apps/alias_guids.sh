@@ -50,16 +50,17 @@ own()
 # on NODE ARGUMENT...: what the program says of it, in one line; its GIDs by their names.
 on()
 {
-	timeout 60 "$VERBCAST" run --node "$1" -- "${@:2}" 2>/dev/null |
+	timeout 120 "$VERBCAST" run --node "$1" -- "${@:2}" 2>/dev/null |
 		awk -v names="$names" 'BEGIN { n = split(names, name, " ") }
 			{ for (i = 1; i < n; i += 2) gsub(name[i], name[i + 1]) } { print }' |
 		xargs
 }
 
-# members NODE: of the group, each with its state.
+# members NODE: of the group, each with its state. saquery asks once, and waits for a second
+# if it is not told otherwise.
 members()
 {
-	on "$1" sh -c "saquery --smkey 1 --mgid $group MCMR |
+	on "$1" sh -c "saquery -t 20000 --smkey 1 --mgid $group MCMR |
 		grep -E 'PortGid|JoinState' | paste -d' ' - - | tr -d '\t' |
 		sed -E 's/PortGid\.+//; s/JoinState\.+0x/ /' | sort"
 }
@@ -67,7 +68,7 @@ members()
 # paths ARGUMENT...: sorted, each from whom to whom.
 paths()
 {
-	on h2 sh -c "saquery PR $* | grep -E '[sd]gid\.' | paste -d' ' - - | tr -d '\t' |
+	on h2 sh -c "saquery -t 20000 PR $* | grep -E '[sd]gid\.' | paste -d' ' - - | tr -d '\t' |
 		sed -E 's/[ds]gid\.+//g' | sort"
 }
 
@@ -89,7 +90,7 @@ for gid, name in zip(sys.argv[1::2], sys.argv[2::2]):
 # listed: members of the group as `group list` has them.
 listed()
 {
-	timeout 20 "$VERBCAST" group list --json | jq -r --arg mgid $group \
+	timeout 120 "$VERBCAST" group list --json | jq -r --arg mgid $group \
 		'.[] | select(.mgid == $mgid) | .members[] | "\(.node) \(.join_state) \(.alias)"'
 }
 
@@ -229,7 +230,7 @@ aliases()
 	wait_for 20 'programs see it' has 1 "$guid"
 	run smpquery guidinfo "$lid"
 	grep -q "$guid" "$site_work/run.out" || fail "GUIDInfo is without $guid"
-	run saquery GIR "$lid"
+	run saquery -t 20000 GIR "$lid"
 	grep -qi "$guid" "$site_work/run.out" || fail "the record is without $guid"
 
 	say 'one more in place 5'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Ten `verbcast run` at once get one verbcastd; it inherits nothing that would keep a
 # pipe open; it lives as long as one of them does.
-# ctest: TIMEOUT 300
+# ctest: TIMEOUT 600
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 
@@ -30,11 +30,11 @@ for round in $(seq "$(count 5 200)"); do
 	[ "$n" = 1 ] || fail "round $round: $n sockets"
 	daemon=$(site_daemon)
 	[ "$(verbcastds)" = "$daemon" ] || fail "round $round: status knows another one"
+	timeout 120 "$VERBCAST" stop || fail 'verbcast stop'
 	for n in 0 1 2 3 4 5 6 7 8 9; do
 		quiet run$n
 		killed run$n TERM
 	done
-	timeout 120 "$VERBCAST" stop || fail 'verbcast stop'
 	nothing_left
 done
 
@@ -73,8 +73,9 @@ nothing_left
 
 say 'a private site ends with its program'
 site_run=--private start alone sleep 300
-wait_for 10 'a private verbcastd' eval '[ -n "$(verbcastds)" ]'
+wait_for 20 'it is its program' eval "[ \"\$(cat /proc/$(pid alone)/comm)\" = sleep ]"
 daemon=$(verbcastds)
+[ -n "$daemon" ] || fail 'no private verbcastd'
 killed alone
 wait_for 5 'the private verbcastd ends at once' process_gone "$daemon"
 nothing_left

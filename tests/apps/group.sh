@@ -13,6 +13,9 @@ mlid()
 
 ours fabric up --nodes 4
 group=ff15:a01b::1
+# Else a fault for one request might meet another's.
+wait_for 10 'all interfaces have joined' group_ports_are ff12:401b:ffff::ffff:ffff \
+	'h1 full, h2 full, h3 full, h4 full'
 
 say 'created, joined, listed'
 refused 'refuses' group join --node h2 $group
@@ -75,9 +78,9 @@ ours group leave --node h2 $other
 wait_for 10 'h2 has left' group_ports_are $other ''
 ours sa clear
 ours sa busy --count 1
-timeout 60 "$VERBCAST" group create --node h2 $other >/dev/null 2>&1
+timeout 120 "$VERBCAST" group create --node h2 $other >/dev/null 2>&1
 ours sa clear
-timeout 60 "$VERBCAST" group leave --node h2 $other >/dev/null 2>&1
+timeout 120 "$VERBCAST" group leave --node h2 $other >/dev/null 2>&1
 wait_for 10 'h2 has left' group_ports_are $other ''
 
 say 'nobody answers'
