@@ -167,7 +167,7 @@ across 'lost where received' 9 'FAULT 1' --node h2 --device vib0
 across 'lost where sent' 9 '' --node h1 --device vib0 --direction send
 
 say 'ibv_ud_pingpong, asleep, waits for what is late'
-port=$(free_port 20000)
+port=$(free_port 24000)
 rule --delay 20 --by 300
 late=$rule
 rule --dup 0.5% --direction send --seed 1

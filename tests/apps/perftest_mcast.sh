@@ -18,7 +18,7 @@ else
 	mkdir "$site_work/osm"
 fi
 export OSM_TMP_DIR=$site_work/osm OSM_CACHE_DIR=$site_work/osm
-tcp=$(free_port 20000)
+tcp=$(free_port 21000)
 mgid=ff01:0:2:c985::
 
 groups()
@@ -35,7 +35,7 @@ only_ipoib()
 both()
 {
 	say "  $1"
-	tcp=$((tcp + 1))
+	tcp=$(unused_port $((tcp + 1)))
 	site_run='--node h2' start server stdbuf -oL "$@" -c UD -g -p $tcp
 	server=$(pid server)
 	wait_for 20 'it waits for its client' listens $tcp

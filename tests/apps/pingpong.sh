@@ -20,7 +20,7 @@ pingpong()
 
 	shift
 	say "ibv_ud_pingpong $*"
-	port=$((port + 1))
+	port=$(unused_port $((port + 1)))
 	start "$name-server" ibv_ud_pingpong -d vroce0 -p $port "$@"
 	wait_for 10 'the server listens' listens $port
 	start "$name-client" ibv_ud_pingpong -d vroce0 -p $port "$@" 127.0.0.1

@@ -3,6 +3,7 @@
 # them: multicast and unicast datagrams of programs, to the last one.
 # ctest: TIMEOUT 400
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
+. "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
 need perfquery saquery mckey stdbuf ibv_ud_pingpong jq awk
 count=200
@@ -38,22 +39,6 @@ Ca 1 "h4"
 [1] "s2"[2]
 END
 
-lid_of()
-{
-	timeout 120 "$VERBCAST" fabric show --json | jq -r ".nodes[] | select(.name == \"$1\") | .lid"
-}
-
-members()
-{
-	[ "$(timeout 120 "$VERBCAST" run --node h2 -- saquery --smkey 1 MCMR --mlid 0xc000 2>/dev/null |
-		grep -c '^MCMember Record')" = 4 ]
-}
-
-joined()
-{
-	said receiver '^mckey: joined dgid: '
-}
-
 clear_counters()
 {
 	for switch in $s1 $s2; do
@@ -86,23 +71,14 @@ some()
 		fail "port $2 of LID $1: $3 $value, not $count and some"
 }
 
-# listens PORT: somebody does, on TCP.
-listens()
-{
-	cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |
-		awk -v port="$(printf ':%04X$' "$1")" '$2 ~ port && $4 == "0A" { found = 1 }
-			END { exit !found }'
-}
-
-timeout 120 "$VERBCAST" fabric up --topology "$site_work/topology" >"$site_work/up.out" 2>&1 ||
-	fail "fabric up: $(cat "$site_work/up.out")"
-wait_for 30 'all are in the broadcast group' members
+ours fabric up --topology "$site_work/topology"
+wait_for 30 'all are in the broadcast group' broadcast_has h2 4
 s1=$(lid_of s1)
 s2=$(lid_of s2)
 
 say 'multicast from h1 to h3'
 site_run='--node h3' start receiver stdbuf -oL mckey -b 198.18.0.3 -m 239.7.1.1 -p 0x2 -C $count
-wait_for 30 'the receiver has joined' joined
+wait_for 30 'the receiver has joined' mckey_joined receiver
 clear_counters
 site_run='--node h1' start sender stdbuf -oL mckey -b 198.18.0.1 -m 239.7.1.1 -p 0x2 -s -C $count
 ended sender 60
@@ -117,8 +93,7 @@ is "$s2" 2 PortMulticastXmitPkts 0
 [ "$(counter "$s1" 7 PortXmitData)" -ge $((count * (100 + 72) / 4)) ] || fail 'words from s1 to s2'
 
 say 'unicast between h2 and h4'
-port=$((20000 + $$ % 10000))
-while listens $port; do port=$((port + 1)); done
+port=$(free_port 22000)
 site_run='--node h4' start server ibv_ud_pingpong -d vib0 -p $port -n $count
 wait_for 30 'the server listens' listens $port
 clear_counters

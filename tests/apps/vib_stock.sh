@@ -8,7 +8,7 @@ need ibv_ud_pingpong mckey
 
 ours fabric up --nodes 3
 
-port=$(free_port 30000)
+port=$(free_port 23000)
 
 # pingpong NAME ARGUMENT...: between two nodes.
 pingpong()
@@ -23,7 +23,7 @@ pingpong()
 	ended "$name-server" 30
 	quiet "$name-client" "$name-server"
 	says "$name-client" '^[0-9]+ iters in '
-	port=$((port + 1))
+	port=$(unused_port $((port + 1)))
 }
 
 say 'ibv_ud_pingpong'

@@ -414,14 +414,20 @@ listens()
 			END { exit !found }'
 }
 
-# free_port FROM: a TCP port that nobody listens on, of the ten thousand from there or the
-# next behind.
-free_port()
+# unused_port FROM: the first TCP port from there that nobody listens on.
+unused_port()
 {
-	local port=$(($1 + $$ % 10000))
+	local port=$1
 
 	while listens "$port"; do port=$((port + 1)); done
 	echo "$port"
+}
+
+# free_port FROM: one of the thousand from there. Each script has a thousand of its own,
+# below those that clients get, since several run at once and all count on from theirs.
+free_port()
+{
+	unused_port $(($1 + $$ % 900))
 }
 
 process_gone()
