@@ -37,5 +37,7 @@ for gid in $indexes; do
 done
 first=$(head -n 1 <<<"$indexes")
 iterations=100 pingpong small -g "$first" -s 1 -n 100
-iterations=5000 pingpong deep -g "$first" -s 2048 -r 200 -n 5000
+# Two programs that poll take turns where others want the CPUs, too, one message a turn.
+iterations=$(count 1000 5000)
+pingpong deep -g "$first" -s 2048 -r 200 -n "$iterations"
 site_end
