@@ -7,7 +7,7 @@
  *	member -m GROUP [-b ADDRESS] [-q QPS] [-s COUNT] [-r COUNT] [options]
  *	  with both, it sends first and then hears itself
  *	  -S SIZE   payload bytes; without it, from 1 to the MTU in equal steps
- *	  -i US     sender: pause between datagrams; a tenth of it after SIGUSR1
+ *	  -i US     sender: pause between datagrams; a hundredth of it after SIGUSR1
  *	  -d        receiver: sleep until SIGUSR1 before looking at the queue for the first time
  *	  -w        receiver: wait on a completion channel instead of polling
  *	  -l        no copies of one's own (IBV_QP_CREATE_BLOCK_SELF_MCAST_LB)
@@ -364,7 +364,7 @@ static void send_all(struct member *m)
 		if (i < options.send && i - m->sent < DEPTH_SEND) {
 			post_send(m, i++);
 			if (options.interval_us)
-				usleep(options.interval_us / (hurry ? 10 : 1));
+				usleep(options.interval_us / (hurry ? 100 : 1));
 		}
 		while ((n = ibv_poll_cq(m->send_cq, 1, &wc)) > 0) {
 			check(wc.status == IBV_WC_SUCCESS, ibv_wc_status_str(wc.status));

@@ -70,13 +70,13 @@ says ours '^subnet manager master, behind h7, all is up$'
 
 say 'the master is killed while datagrams are on their way'
 bin=$VERBCAST_BUILD/tests/apps/bin
-messages=4000
+messages=12000 # two minutes
 lid=$(timeout 120 "$VERBCAST" fabric show --json | jq '.nodes[] | select(.name == "h1") | .lid')
 gid=$(status '.nodes[] | select(.name == "h1") | .devices[] | select(.name == "vib0") |
 	.ports[0].gids[0]')
 for node in h2 h5 h8; do
 	site_run="--node $node" start "long-$node" "$bin/member" -m 239.7.0.1 \
-		-b "198.18.0.${node#h}" -r $messages -S 64 \
+		-b "198.18.0.${node#h}" -r $messages -S 64 -w \
 		-L "$lid" -G "$gid"
 	wait_for 20 "long-$node has joined" said "long-$node" '^joined'
 done
@@ -98,7 +98,7 @@ for round in 1 2; do
 	[ "$(groups)" = "$before" ] || fail "the groups were $before and are $(groups)"
 done
 alive speaker || fail 'the datagrams were too few to be on their way all the time'
-kill -USR1 "$(pid speaker)" # at ten times the pace
+kill -USR1 "$(pid speaker)" # at a hundred times the pace
 ended speaker 60
 # Nothing was lost, and nobody had to join again.
 for node in h2 h5 h8; do
