@@ -6,7 +6,7 @@
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 . "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
-need mckey stdbuf jq
+need mckey saquery stdbuf jq
 
 # ring: four switches, two adapters at each: h1 and h2 at s1. The table of s2 has room for
 # the broadcast group and three more.
@@ -30,11 +30,19 @@ cut_off_are()
 	[ "$(fabric_shows '.sm | select(.up) | .members_cut_off')" = "$1" ]
 }
 
+# knows SWITCH...: the administrator knows these and no others, nor their tables.
+knows()
+{
+	[ "$(timeout 120 "$VERBCAST" run --node h1 -- saquery 2>/dev/null |
+		sed -n 's/.*NodeDescription\.*\(s[0-9]*\)$/\1/p' | sort | xargs)" = "$*" ]
+}
+
 say 'groups are made while it is off'
 ring >"$site_work/topology"
 ours fabric up --topology "$site_work/topology"
 ours fabric node power off s2
 wait_for 30 'h3 has no link' vib_port_is h3 DOWN
+wait_for 30 'the subnet manager has noticed' knows s1 s3 s4
 for i in 1 2 3 4; do
 	ours group create --node h1 "ff12::$i"
 done
