@@ -394,6 +394,15 @@ static long live(void)
 	return far ? far->live : alloc_here.live;
 }
 
+/* What verbcastd gives back when it has answered already, it has given back before it takes
+ * the next request; this one needs no memory. */
+static long at_rest(void)
+{
+	for (int i = 0; i < 2; i++)
+		CHECK(!modify_qp());
+	return live();
+}
+
 static bool settled(long want)
 {
 	uint64_t end = client_now_ms() + CLIENT_LONG_MS;
@@ -442,7 +451,7 @@ static void run(const struct act *act)
 		act->undo();
 	}
 	descriptors = client_descriptors(0);
-	before = live();
+	before = at_rest();
 	while (try(act, n, before))
 		CHECK(n++ < TRIES_MAX);
 	CHECK(client_descriptors(0) == descriptors);
