@@ -2,40 +2,44 @@
 # Management datagrams that are wrong change nothing in a fabric, and are counted.
 # ctest: TIMEOUT 300
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
+. "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
 need saquery
 bin=$VERBCAST_BUILD/tests/apps/bin
 
 ours fabric up --ring 3:2
-timeout 60 "$VERBCAST" group create --node h2 ff15:a01b::77 >/dev/null || fail 'group create'
+wait_for 30 'all are in the broadcast group' broadcast_has h3 6
+ours group create --node h2 ff15:a01b::77
 
-fabric()
+# asked RECORD: saquery waits a second, and no longer.
+asked()
 {
-	timeout 20 "$VERBCAST" fabric show --json
+	timeout 120 "$VERBCAST" run --node h3 -- saquery --smkey 1 "$1" >"$site_work/asked.out" 2>&1
 }
 
-# All that stands in the fabric and its administrator, but for counters, and for a switch's
-# news as the manager read them last.
+# everything FILE: all that stands in the fabric and its administrator, but for counters, and
+# for a switch's news as the manager read them last.
 everything()
 {
-	fabric | jq -S '[.nodes[] | del(.mads)], .sm.state, .sm.up'
-	timeout 20 "$VERBCAST" group list --json | jq -S .
-	site_run='--node h3'
+	local record
+
+	fabric_shows '[.nodes[] | del(.mads)], .sm.state, .sm.up' -S >"$1"
+	timeout 120 "$VERBCAST" group list --json | jq -S . >>"$1"
 	for record in NodeRecord PortInfoRecord SwitchInfoRecord LFTRecord MFTRecord; do
-		timeout 60 "$VERBCAST" run --node h3 -- saquery --smkey 1 "$record" 2>&1 |
-			grep -vE "PortStateChange|[MPQ]keyViolations"
+		wait_for 20 "$record is answered" asked "$record"
+		grep -vE "PortStateChange|[MPQ]keyViolations" "$site_work/asked.out" >>"$1"
 	done
-	status '[.nodes[].devices[] | select(.name == "vib0") | .ports[0] | del(.counters)]'
+	status '[.nodes[].devices[] | select(.name == "vib0") | .ports[0] | del(.counters)]' >>"$1"
 }
 
 # How many were seen to be wrong, or were nobody's.
 wrong()
 {
-	fabric | jq '[.mads | .no_route, .bad_hops, .malformed, .nobody] + [.nodes[].mads //
+	fabric_shows '[.mads | .no_route, .bad_hops, .malformed, .nobody] + [.nodes[].mads //
 		empty | .unmatched, .malformed, .no_owner] | add'
 }
 
-everything >"$site_work/before"
+everything "$site_work/before"
 wrong_before=$(wrong)
 for node in h1 h4; do
 	seed=$RANDOM
@@ -44,10 +48,10 @@ for node in h1 h4; do
 	says run '^[0-9]+ sent$'
 done
 wrong_after=$(wrong)
-everything >"$site_work/after"
+everything "$site_work/after"
 diff "$site_work/before" "$site_work/after" >"$site_work/diff.out" ||
 	fail 'something has changed'
 [ $((wrong_after - wrong_before)) -gt "$(count 400 40000)" ] ||
 	fail "only $((wrong_after - wrong_before)) were counted"
-timeout 60 "$VERBCAST" group leave --node h2 ff15:a01b::77 >/dev/null || fail 'group leave'
+ours group leave --node h2 ff15:a01b::77
 site_end
