@@ -9,7 +9,6 @@
 #define GRH_BYTES 40
 #define BYTES     64
 #define DEPTH     32
-#define LONG_MS   20000
 
 /* What the allocators were asked for; the parent domain's context. */
 struct giver {
@@ -162,7 +161,7 @@ static void post_pair(struct end *e)
 
 static void exchange(struct end *e, uint32_t number)
 {
-	uint64_t end = client_now_ms() + LONG_MS;
+	uint64_t end = client_now_ms() + CLIENT_LONG_MS;
 	unsigned int seen = 0;
 	struct ibv_wc wc;
 

@@ -21,7 +21,6 @@
 #define BUFFER    (GRH_BYTES + BYTES)
 #define MEMBERS   8
 #define DEPTH     64
-#define LONG_MS   20000
 
 /* A group of queue pairs on one shared queue, and a sender. */
 struct world {
@@ -157,7 +156,7 @@ static void send_number(struct world *w, uint32_t number, uint32_t bytes)
 				  .send_flags = IBV_SEND_SIGNALED },
 			   *bad;
 	struct ibv_wc wc;
-	uint64_t end = client_now_ms() + LONG_MS;
+	uint64_t end = client_now_ms() + CLIENT_LONG_MS;
 
 	memset(from, (int)number, bytes);
 	if (bytes >= sizeof(number))
@@ -173,7 +172,7 @@ static void send_number(struct world *w, uint32_t number, uint32_t bytes)
 
 static struct ibv_wc expect_one(struct world *w)
 {
-	uint64_t end = client_now_ms() + LONG_MS;
+	uint64_t end = client_now_ms() + CLIENT_LONG_MS;
 	struct ibv_wc wc;
 
 	while (ibv_poll_cq(w->cq, 1, &wc) == 0)
@@ -320,7 +319,7 @@ static struct ibv_async_event take_event(struct world *w)
 {
 	struct ibv_async_event event;
 
-	CHECK(event_is_there(w, LONG_MS));
+	CHECK(event_is_there(w, CLIENT_LONG_MS));
 	CHECK(!ibv_get_async_event(w->context, &event));
 	return event;
 }
@@ -458,7 +457,7 @@ static void destroying_waits_for_acknowledgements(void)
 		CHECK(!post(&w, 0));
 		CHECK(!arm(&w, 1));
 		receive_one(&w);
-		CHECK(event_is_there(&w, LONG_MS));
+		CHECK(event_is_there(&w, CLIENT_LONG_MS));
 		if (!round)
 			event = take_event(&w);
 	}
