@@ -169,7 +169,7 @@ static void receiver_main(void)
 	atomic_fetch_add(&self.results->ready[self.slot], 1);
 	for (;;) {
 		struct ibv_wc wc[16];
-		int n = world_poll(&self.qp, 16, wc);
+		int n = world_try_poll(&self.qp, 16, wc);
 
 		for (int i = 0; i < n; i++)
 			check(&wc[i]);

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/engine.h"
+#include "engine/engine_priv.h"
 #include "harness/harness.h"
 #include "shm/log.h"
 #include "wire/gid.h"
@@ -40,6 +40,7 @@ struct world_process {
 	struct shm_counters *counters;
 	uint32_t next_qp, next_member; /* counter blocks */
 	_Atomic unsigned int cq_events, async_events, maps, drained;
+	_Atomic uint32_t last_drained; /* the latest incarnation of those */
 	_Atomic int last_async;
 	void (*mapping)(struct world_process *p); /* before a question is answered */
 };
@@ -109,7 +110,11 @@ static inline int world_publish_log(void *arg, int fd)
 static inline void world_drained(void *arg, uint32_t slot, uint32_t incarnation)
 {
 	struct world_process *p = arg;
+	uint32_t before;
 
+	for (before = atomic_load(&p->last_drained); before < incarnation;)
+		if (atomic_compare_exchange_weak(&p->last_drained, &before, incarnation))
+			break;
 	atomic_fetch_add(&p->drained, 1);
 }
 
@@ -428,9 +433,28 @@ static inline int world_post_recv(struct world_qp *q, uint32_t n)
 	return r;
 }
 
-static inline int world_poll(const struct world_qp *q, int n, struct ibv_wc *wc)
+/* As programs poll: where another thread runs the engine, with what is queued alone. */
+static inline int world_try_poll(const struct world_qp *q, int n, struct ibv_wc *wc)
 {
 	return engine_cq_poll(q->recv_cq, n, wc);
+}
+
+/* With all that has come: the helper has the engine now and then, also where nothing asks
+ * it to, when it begins and when it looks whether something was missed. */
+static inline int world_poll(const struct world_qp *q, int n, struct ibv_wc *wc)
+{
+	struct engine *e = q->process->engine;
+	int k = 0;
+
+	for (;;) {
+		uint32_t before = atomic_load(&e->polls);
+
+		k += world_try_poll(q, n - k, wc + k);
+		if (k == n || atomic_load(&e->polls) != before)
+			return k;
+		lock_take(&e->rx_lock);
+		lock_drop(&e->rx_lock);
+	}
 }
 
 /* -- sending ---------------------------------------------------------------------- */
