@@ -7,6 +7,7 @@
  */
 #include "world.h"
 
+#include "base/process_state.h"
 #include "engine/engine_priv.h" /* repairs */
 
 static struct world world;
@@ -62,7 +63,7 @@ static void dawdle(struct player *p)
 static int poll_one(struct player *p)
 {
 	struct ibv_wc wc;
-	int n = world_poll(&p->qp, 1, &wc);
+	int n = world_try_poll(&p->qp, 1, &wc);
 
 	if (n)
 		world_post_recv(&p->qp, 1);
@@ -231,12 +232,16 @@ static void get_acquainted(void)
 }
 
 /* A bit that is set while its owner sleeps and was never followed by a wake: its sender
- * died or was stopped in between (spec/dataplane 7), or somebody scribbled. */
+ * died or was stopped in between (spec/dataplane 7), or somebody scribbled. Who says that
+ * it sleeps looks at the logs once more, and is done with that when it drops the lock. */
 static void send_without_a_wake(uint32_t sleeper)
 {
 	struct shm_doorbell *d = players[1].process->doorbell;
+	struct engine *e = players[1].process->engine;
 
-	harness_until(atomic_load(&d->sleeping) == sleeper, 20000, sched_yield());
+	harness_until(atomic_load(&d->sleeping) == sleeper, 20000, harness_pause());
+	lock_take(&e->rx_lock);
+	lock_drop(&e->rx_lock);
 	atomic_fetch_or(&d->words[0], 1ull << 1);
 	world_send(&players[0].qp, &players[0].ah, 8);
 }
@@ -250,8 +255,16 @@ static void a_recheck_by_time_repairs_a_waiters_lost_wake(void **state)
 	send_without_a_wake(SHM_SLEEPER_WAITER);
 	pthread_join(p->thread, NULL);
 	assert_false(p->failed);
-	assert_int_equal(p->process->engine->repairs, 1);
+	/* Again, if it gets no CPU for as long as a re-check takes. */
+	assert_true(p->process->engine->repairs >= 1);
 	assert_int_equal(poll_one(p), 1);
+}
+
+/* Helpers, until a re-check is due. */
+static void until_others_sleep(void)
+{
+	harness_until(process_state_of(getpid()) == PROCESS_ASLEEP, 20000,
+		      harness_pause());
 }
 
 static void a_recheck_by_time_repairs_the_helpers_lost_wake(void **state)
@@ -261,6 +274,7 @@ static void a_recheck_by_time_repairs_the_helpers_lost_wake(void **state)
 	get_acquainted();
 	/* A helper that is not asleep yet finds it by itself. */
 	for (int i = 0; i < 10 && !p->process->engine->repairs; i++) {
+		until_others_sleep();
 		engine_cq_arm(p->qp.recv_cq, false);
 		send_without_a_wake(SHM_SLEEPER_HELPER);
 		harness_until(atomic_load(&p->process->cq_events) == i + 1u, 20000,
@@ -275,8 +289,10 @@ static void who_took_its_event_is_not_woken(void **state)
 {
 	struct player *p = &players[1];
 	struct shm_doorbell *d = p->process->doorbell;
-	uint32_t wakes = engine_wait_prepare(p->process->engine);
+	uint32_t wakes;
 
+	helper_stop(p->process->engine); /* its re-check may find what is armed */
+	wakes = engine_wait_prepare(p->process->engine);
 	get_acquainted();
 	assert_int_equal(engine_wait(p->process->engine, &wakes, 1), -ETIMEDOUT);
 	for (int i = 0; i < 100; i++) {
