@@ -10,6 +10,8 @@
 
 static void the_nth_comes_late(void **state)
 {
+	bool in_time;
+
 	for (int d = SHM_FAULT_SEND; d <= SHM_FAULT_RECEIVE; d++) {
 		struct shm_fault f =
 			nth(SHM_FAULT_DELAY, (enum shm_fault_direction)d, 2, 3);
@@ -20,12 +22,15 @@ static void the_nth_comes_late(void **state)
 		set(f);
 		begun = clock_now_ns();
 		send_numbers(0, 5);
+		in_time = clock_now_ns() - begun < 60000000;
 		take(&receiver, &a);
 		if (clock_now_ns() - begun < 60000000)
 			EXPECT(&a, 0, 3, 4);
 		await(&receiver, &a, 5);
 		assert_true(clock_now_ns() - begun >= 60000000);
-		EXPECT(&a, 0, 3, 4, 1, 2);
+		/* Else the last ones may have been sent too late to overtake. */
+		if (in_time)
+			EXPECT(&a, 0, 3, 4, 1, 2);
 		clear(f.id);
 	}
 	assert_int_equal(world_dropped_any(&receiver), 0);
@@ -237,7 +242,7 @@ static void what_is_held_outlives_verbcastd(void **state)
 	harness_until(
 		world_dropped(&receiver, DROP_QP_STATE) + world_delivered(&receiver) == 2,
 		10000, engine_turn(bob->engine));
-	assert_int_equal(atomic_load(&bob->engine->faults.pending), 0);
+	harness_until(!atomic_load(&bob->engine->faults.pending), 10000, harness_pause());
 }
 
 /* The engine is closed with what it holds; the guard counts memory under ASan. */
