@@ -12,8 +12,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/process_state.h"
 #include "engine/engine.h"
 #include "shm/log.h"
 
@@ -280,6 +282,20 @@ static void store(const uint8_t *data)
 	}
 }
 
+static void poll_all(void)
+{
+	for (uint32_t i = 0; i < POLLS && received < sent; i++)
+		poll_one();
+}
+
+/* A helper may have been kept from its CPU with the engine's lock, or with a log that it was
+ * asking for. */
+static void let_helpers_sleep(void)
+{
+	while (process_state_of(getpid()) == PROCESS_RUNNABLE)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -301,8 +317,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			engine_turn(sender.engine);
 	}
 	send_one();
-	for (uint32_t i = 0; i < POLLS && received < sent; i++)
-		poll_one();
+	poll_all();
+	if (received < sent) {
+		let_helpers_sleep();
+		poll_all();
+	}
 	expect(received == sent);
 	both_close();
 	return 0;
