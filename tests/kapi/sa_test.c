@@ -287,7 +287,7 @@ static void paths_are_asked_for(void **state)
 				IB_SA_PATH_REC_DGID | IB_SA_PATH_REC_SGID |
 					IB_SA_PATH_REC_NUMB_PATH |
 					IB_SA_PATH_REC_REVERSIBLE,
-				1000, GFP_KERNEL, path_found, &j, &query);
+				10000, GFP_KERNEL, path_found, &j, &query);
 	assert_true(id >= 0);
 	assert_true(wait_for_completion_timeout(&j.done, 20 * HZ));
 	assert_int_equal(j.status, attr.lid);
@@ -334,7 +334,7 @@ static void an_agent_is_answered(void **state)
 				      mad_received, &j, 0);
 	assert_false(IS_ERR(agent));
 	send = site_sa_request(agent, site_sm_ah(j.device, pd), IB_MGMT_METHOD_GET,
-			       IB_SA_ATTR_CLASS_PORTINFO, 1000);
+			       IB_SA_ATTR_CLASS_PORTINFO, 5000);
 	send->retries = 3;
 	assert_int_equal(ib_post_send_mad(send, NULL), 0);
 	assert_true(wait_for_completion_timeout(&j.done, 20 * HZ));
