@@ -111,7 +111,11 @@ killed talker
 say 'verbcastd is killed'
 site_run='--node h2' start waiting "$bin/member" -m 239.6.1.3 -b 198.18.0.2 -r 100 -S 100 -w
 site_run='--node h3' start polling "$bin/member" -m 239.6.1.3 -b 198.18.0.3 -r 100 -S 100
-wait_for 20 'two members' group_ports_are ff12:4001:ffff::f06:103 'h2 full, h3 full'
+# Its port is in the group before a program is attached, which needs verbcastd, too.
+for who in waiting polling; do
+	wait_for 20 "$who has joined" said $who '^joined$'
+done
+group_ports_are ff12:4001:ffff::f06:103 'h2 full, h3 full' || fail 'not two members'
 kill -KILL "$(site_daemon)"
 for who in waiting polling; do
 	within 20 gone $who || fail "$who goes on without verbcastd"
