@@ -42,6 +42,7 @@ for ((i = 1; i <= rounds; i++)); do
 			select(.state == "attached") | .delivered] | add // 0')" = 10 ]
 	}
 	wait_for 20 'ten datagrams on it' got
+	reports '^heard vroce1 0 10$' $i
 	say "and goes ($i)"
 	ip link del near
 	reports '^removal vroce1 0 ' $i
@@ -54,6 +55,7 @@ times '^(wrong|failed)' 0 || fail "it went wrong: $(cat "$report")"
 times '^removed vroce0' 0 || fail 'vroce0 has gone, too'
 start last mckey -m 239.1.2.98 -b 127.0.0.1 -s -C 10
 ended last 30
+reports '^heard vroce0 0 10$' 1
 ours rmmod everywhere
 reports '^removed vroce0 0 10$' 1
 reports '^removed vib0 0 0$' 1

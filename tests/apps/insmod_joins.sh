@@ -68,9 +68,15 @@ load release=1
 hears -110
 unload
 say 'given back before there is an answer'
-load members=3
-unload
-[ "$(statuses)" = ' ' ] || [ -z "$(statuses)" ] || fail "it heard $(statuses)"
+# Or before three seconds are over, which a busy machine may need for itself.
+for try in 1 2 3 4 5 6; do
+	began=$(date +%s%N)
+	load members=3
+	unload
+	[ -n "$(statuses)" ] || break
+	[ $(($(date +%s%N) - began)) -ge 3000000000 ] || fail "it heard $(statuses)"
+done
+[ -z "$(statuses)" ] || fail 'it was too late, each time'
 ours sa clear
 
 say '-EINVAL: refused, or busy'
@@ -122,7 +128,7 @@ for unloading in '' yes; do
 	ours sa drop
 	load members=100 release=1
 	if [ -n "$unloading" ]; then
-		timeout 60 "$VERBCAST" rmmod joiner >"$site_work/rmmod.out" 2>&1 &
+		timeout 120 "$VERBCAST" rmmod joiner >"$site_work/rmmod.out" 2>&1 &
 		rmmod=$!
 		wait_for 20 'it is being unloaded' is_going
 	fi

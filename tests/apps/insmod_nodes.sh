@@ -58,6 +58,9 @@ heard()
 		.pid == $pid) | .delivered] | add // 0' --argjson pid "$(site_daemon)")" = "$1" ]
 }
 wait_for 20 'thirty datagrams on each of three nodes' heard 90
+for node in 0 1 2; do
+	wait_for 20 "the consumer has heard of them on vib0 of $node" reported "^heard vib0 $node 30\$"
+done
 unload
 for node in 0 1 2; do
 	reports "^removed vib0 $node 30\$"
@@ -84,7 +87,7 @@ say 'and the other way round'
 load port=7174
 reports '^added vib0 1 7174$'
 site_run='--node h2' start late "$bin/watcher" -b 198.18.0.2:7174
-wait_for 20 'the program has ended' eval '! kill -0 ${site_pid[late]} 2>/dev/null'
+wait_for 20 'the program has ended' gone late
 wait "${site_pid[late]}"
 unset 'site_pid[late]'
 says late 'Address already in use'

@@ -11,6 +11,7 @@
  *
  *	added NAME NODE PORT       bound there, joined and attached
  *	refused NAME NODE ERRNO    by rdma_bind_addr
+ *	heard NAME NODE COUNT      a datagram, the so-manieth
  *	removal NAME NODE          an id has heard DEVICE_REMOVAL
  *	removed NAME NODE COUNT    so many datagrams have come
  *	wrong NAME NODE WHAT RESULT
@@ -152,8 +153,9 @@ static void received(struct ib_cq *cq, struct ib_wc *wc)
 	struct place *p = container_of(wc->wr_cqe, struct place, cqe);
 
 	if (wc->status == IB_WC_SUCCESS) {
-		atomic_inc(&p->count);
 		post(p, p->memory);
+		say("heard %s %u %d", p->device->name, p->node,
+		    atomic_inc_return(&p->count));
 	}
 }
 
