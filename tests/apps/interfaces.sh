@@ -4,7 +4,7 @@
 #
 #	near --- far	10.77.0.1/24, the default route
 #	left --- right	10.78.0.1/24, by --wire
-# ctest: TIMEOUT 300
+# ctest: TIMEOUT 600
 . "$VERBCAST_SOURCE/tests/harness/namespace.sh"
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
@@ -176,7 +176,8 @@ mtu_is 4200 4096
 mtu_is 9000 4096
 mtu_is 1100 512
 mtu_is 352 256
-asked holder '^joined$' join 239.1.20.4
+tell holder join 239.1.20.4
+hears holder '^joined$' 1
 mtu_is 351 256
 asked holder '^not joined: Invalid argument$' join 239.1.20.5
 mtu_is 1500 1024
@@ -210,6 +211,8 @@ tell holder send-joined
 hears holder '^receive good$' 2
 
 say 'the bound address is taken away, and given back'
+# With another address the default route stays, without which the interface is given up.
+ip address add 10.79.0.2/32 dev near && ip route replace default dev near || fail 'ip'
 ip address del 10.77.0.1/24 dev near
 hears holder '^cm ADDR_CHANGE 0$' 1
 tell holder send-joined
@@ -222,7 +225,8 @@ gids_back()
 	port_is vroce1 '.gids | index("::ffff:10.77.0.1") != null' true
 }
 wait_for 10 'the address is back' gids_back
-asked holder '^joined$' join 239.1.20.6
+tell holder join 239.1.20.6
+hears holder '^joined$' 2
 tell holder send-joined
 hears holder '^receive good$' 3
 [ "$(lines holder '^cm ADDR_CHANGE')" = 1 ] || fail 'ADDR_CHANGE more than once'
@@ -242,7 +246,7 @@ hears holder '^async DEVICE_FATAL$' 1
 hears holder '^receive flushed$' 1
 hears looker '^async DEVICE_FATAL$' 1
 wait_for 10 'the device is gone' devices_are vroce0=lo
-faults_are "[null]" || fail "the fault of the device is there: $("$VERBCAST" fault list)"
+wait_for 10 'the fault of the device is gone' faults_are "[null]"
 asked holder '^devices vroce0 vib0$' list
 asked holder '^not made: Input/output error$' make
 asked holder '^port: Input/output error$' port
@@ -293,15 +297,15 @@ say 'wires are named'
 timeout 120 "$VERBCAST" run --wire near -- true >"$site_work/wire.out" 2>&1
 [ $? = 125 ] || fail 'run is content with a site without the wire'
 says wire "runs without a device for 'near'.*verbcast stop"
-killed keeper TERM
 timeout 120 "$VERBCAST" stop || fail 'verbcast stop'
+killed keeper TERM
 nothing_left
 timeout 120 "$VERBCAST" run --wire nowhere -- true >"$site_work/wire.out" 2>&1
 [ $? = 125 ] || fail 'run starts a site with an interface that is not there'
 says wire '--wire nowhere: there is no such interface'
 timeout 120 "$VERBCAST" run --wire lo -- true >"$site_work/wire.out" 2>&1 &&
 	fail 'run takes the loopback for a wire'
-site_run='--wire near' start keeper sleep 300
+site_run='--wire near' start keeper sleep 100000
 wait_for 20 'both have devices' devices_are vroce0=lo vroce1=left vroce2=near
 timeout 120 "$VERBCAST" run --wire near --wire left -- true || fail 'run with wires that are there'
 
