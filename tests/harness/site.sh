@@ -210,6 +210,8 @@ start_with()
 	local name=$1
 
 	shift
+	# Now, or what one of that name has said before would be taken for its own.
+	: >"$site_work/$name.out" && : >"$site_work/$name.err"
 	"$@" >"$site_work/$name.out" 2>"$site_work/$name.err" </dev/null &
 	site_pid[$name]=$!
 	unset "site_status[$name]"
