@@ -10,9 +10,9 @@
 #define UP_WITHIN_NS (60000 * TIMER_MS)
 
 /* `fabric up` waits until the subnet manager has brought all up, and the interfaces have
- * joined what a join of rdma_cm starts from. That takes them no time but the loop's, so
- * looks are counted: in some partitions an interface never does. */
-#define UP_LOOKS 100
+ * joined what a join of rdma_cm starts from. That takes them no time but the loop's, or
+ * until they ask a second time, so looks are counted: in some partitions they never do. */
+#define UP_LOOKS 250
 struct up {
 	struct list link; /* in admin_site.ups */
 	struct site *site;
