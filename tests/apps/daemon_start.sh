@@ -17,12 +17,18 @@ verbcastds()
 	done
 }
 
+# runs NAME: `verbcast run` has become its program, and the site lives while that does.
+runs()
+{
+	[ "$(cat "/proc/$(pid "$1")/comm")" = sleep ]
+}
+
 for round in $(seq "$(count 5 200)"); do
 	for n in 0 1 2 3 4 5 6 7 8 9; do
 		start run$n sleep 300
 	done
 	for n in 0 1 2 3 4 5 6 7 8 9; do
-		wait_for 20 "run$n is its program" eval "[ \"\$(cat /proc/$(pid run$n)/comm)\" = sleep ]"
+		wait_for 20 "run$n is its program" runs run$n
 	done
 	n=$(verbcastds | wc -l)
 	[ "$n" = 1 ] || fail "round $round: $n verbcastd: $(site_processes)"
@@ -43,13 +49,12 @@ say 'nothing inherited'
 out=$(timeout 120 bash -c '"$VERBCAST" run -- echo hello 2>&1 | cat') ||
 	fail 'a pipe stays open'
 [ "$out" = hello ] || fail "the pipe said: $out"
-daemon=$(site_daemon)
 exec 9<"$VERBCAST_SOURCE/LICENSE"
-timeout 120 "$VERBCAST" stop || fail 'verbcast stop'
+timeout 120 "$VERBCAST" stop || no_site_processes || fail 'verbcast stop'
 nothing_left
 cd "$site_work" || exit 1
 start keeper sleep 300
-wait_for 10 'a daemon' site_daemon >/dev/null
+wait_for 20 'the keeper is its program' runs keeper
 daemon=$(site_daemon)
 ls -l "/proc/$daemon/fd" | grep -E 'LICENSE|keeper\.(out|err)' &&
 	fail 'verbcastd has inherited a descriptor'
@@ -62,8 +67,9 @@ killed keeper TERM
 
 say 'it outlives a program, and not the last one for long'
 start first sleep 300
-wait_for 10 'a daemon' site_daemon >/dev/null
+wait_for 20 'the first is its program' runs first
 start second sleep 300
+wait_for 20 'the second is its program' runs second
 daemon=$(site_daemon)
 killed first
 [ "$(site_daemon)" = "$daemon" ] || fail 'verbcastd has changed'
@@ -73,7 +79,7 @@ nothing_left
 
 say 'a private site ends with its program'
 site_run=--private start alone sleep 300
-wait_for 20 'it is its program' eval "[ \"\$(cat /proc/$(pid alone)/comm)\" = sleep ]"
+wait_for 20 'it is its program' runs alone
 daemon=$(verbcastds)
 [ -n "$daemon" ] || fail 'no private verbcastd'
 killed alone

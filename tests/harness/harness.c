@@ -171,7 +171,7 @@ int harness_guard_begin(void **state)
 
 int harness_guard_end(void **state)
 {
-	uint64_t end = harness_deadline(200);
+	uint64_t end = harness_deadline(2000);
 
 	/* What nobody waits for may take a moment to end. */
 	do {
