@@ -90,12 +90,15 @@ static void hear(struct ear *ear, unsigned int count)
 {
 	struct ibv_wc wc;
 
-	while (!stop && (!count || ear->got < count)) {
+	while (!count || ear->got < count) {
+		bool told = stop; /* what had come by then is heard */
 		int n = ibv_poll_cq(ear->cq, 1, &wc);
 
 		CHECK(n >= 0);
 		if (n)
 			note(ear, &wc);
+		else if (told)
+			break;
 		else if (ear->channel)
 			sleep_until_event(ear);
 		else
