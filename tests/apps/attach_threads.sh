@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Sixteen threads attach and detach while two send; sixteen attach to a group that is not
 # there yet.
-# ctest: TIMEOUT 400 LABELS threads
+# ctest: TIMEOUT 400 COST 5 LABELS threads
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 site_keep

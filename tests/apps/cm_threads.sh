@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Ids of rdma_cm by threads and by the ten thousand: nothing grows, nothing stays.
-# ctest: TIMEOUT 400 LABELS threads
+# ctest: TIMEOUT 400 COST 11 LABELS threads
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 site_keep

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Ten `verbcast run` at once get one verbcastd; it inherits nothing that would keep a
 # pipe open; it lives as long as one of them does.
-# ctest: TIMEOUT 600
+# ctest: TIMEOUT 600 COST 9
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Clients that send verbcastd whatever comes to mind, while a group goes about its
 # business: they harm nobody but themselves, and leave nothing behind.
-# ctest: TIMEOUT 900
+# ctest: TIMEOUT 900 COST 5
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 site_keep

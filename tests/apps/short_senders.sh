@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Senders that end as soon as they have sent, several at a time: their last words are in
 # the logs of dead processes, and every receiver gets them once.
-# ctest: TIMEOUT 300
+# ctest: TIMEOUT 300 COST 8
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 need mckey

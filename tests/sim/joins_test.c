@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ctest: TIMEOUT 1800
+// ctest: TIMEOUT 1800 COST 30
 /*
  * Whatever happens to a subnet, clients and SA agree when it is over: a seed a run.
  *

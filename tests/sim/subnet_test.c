@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ctest: TIMEOUT 1800
+// ctest: TIMEOUT 1800 COST 12
 /*
  * As sim.joins, with all that a subnet may have: partitions that change, several managers,
  * odd topologies, poor switches, datagrams of the SA that come twice, traps that do not.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ctest: TIMEOUT 600
+// ctest: TIMEOUT 600 COST 35
 /*
  * Nobody dies of another's death, and nobody waits for one that stands still: processes
  * that are killed at random instants, and stopped, among others that talk on.

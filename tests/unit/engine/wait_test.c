@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ctest: TIMEOUT 300 LABELS threads
+// ctest: TIMEOUT 300 COST 4 LABELS threads
 /*
  * No wake is ever lost: threads in engine_wait, and programs that leave the waiting to
  * the helper. A sleeper re-checks by time, which would hide a lost wake as a slow one; the
