@@ -60,8 +60,9 @@ static const char *state_name(enum ib_port_state state)
 	return (unsigned int)state < 6 ? names[state] : "?";
 }
 
-/* Those of the IPoIB interface, by which rdma_cm finds the port. */
-static void add_addresses(cJSON *port, const struct node *node, struct ib_device *device,
+/* The IPoIB interface: whether rdma_cm has the record that joins start from, and the
+ * addresses by which it finds the port. */
+static void add_interface(cJSON *port, const struct node *node, struct ib_device *device,
 			  uint32_t port_num)
 {
 	struct ipoib_interface i;
@@ -70,6 +71,7 @@ static void add_addresses(cJSON *port, const struct node *node, struct ib_device
 
 	if (ipoib_find_by_port(node->ipoib, device, port_num, &i) < 0)
 		return;
+	cJSON_AddBoolToObject(port, "joined", i.up);
 	addresses = add_array(port, "addresses");
 	if (i.addresses.ip4.sin_family) {
 		inet_ntop(AF_INET, &i.addresses.ip4.sin_addr, text, sizeof(text));
@@ -93,7 +95,7 @@ static void add_port(cJSON *ports, const struct node *node, struct ib_device *de
 	if (rdma_cap_ib_sa(device, port_num)) {
 		cJSON_AddNumberToObject(port, "lid", attr.lid);
 		cJSON_AddNumberToObject(port, "sm_lid", attr.sm_lid);
-		add_addresses(port, node, device, port_num);
+		add_interface(port, node, device, port_num);
 	}
 	gids = add_array(port, "gids");
 	for (int i = 0; i < attr.gid_tbl_len; i++)

@@ -78,6 +78,7 @@ fails 125 'exclude each other' run --nodes h1 --node h2 -- true
 say 'a cable'
 ours fabric link down h3 1
 wait_for 10 'h3 is down' vib_port_is h3 DOWN
+wait_for 10 'its interface is' eval '[ "$(vib_port h3 .joined)" = false ]'
 vib_port_is h2 ACTIVE || fail 'h2 is down, too'
 devinfo h3
 says run 'state:[[:space:]]+PORT_DOWN'
@@ -157,6 +158,8 @@ ours fabric up --fat-tree 4
 [ "$(status '.nodes | length')" = 16 ] || fail 'nodes of a fat tree'
 [ "$(status '[.nodes[].devices[] | select(.name == "vib0") | .ports[0].state] | unique | join(" ")')" = ACTIVE ] ||
 	fail 'a fat tree is not active'
+wait_for 10 'all interfaces have joined' eval \
+	'[ "$(status "[.nodes[].devices[].ports[] | select(.joined)] | length")" = 16 ]'
 # One after another at more places than there may be at once.
 for i in $(seq 16); do
 	ours fabric sm start "h$i"
