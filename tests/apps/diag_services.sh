@@ -2,7 +2,7 @@
 # The tools of infiniband-diags that need a partner, a group, or a refusal: ibsysstat,
 # ibping, the multicast form of ibtracert, dump_mfts, dump_lfts, vendstat, ibccquery; and
 # what all others show of the subnet. Under our subnet manager and under OpenSM.
-# ctest: TIMEOUT 300
+# ctest: TIMEOUT 900
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 . "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
@@ -19,7 +19,8 @@ lids()
 # tool PROGRAM ARGUMENT...: on h1. It may complain of being replaced by another tool.
 tool()
 {
-	timeout "$((60 * site_slow))" "$VERBCAST" run --node h1 -- "$@" \
+	timeout "$((60 * site_slow))" "$VERBCAST" run --node h1 -- \
+		"$1" $(patience "$1") "${@:2}" \
 		>"$site_work/run.out" 2>"$site_work/run.err" </dev/null
 }
 
@@ -39,7 +40,7 @@ answers()
 # pong COUNT: that many pings, and as many answers.
 pong()
 {
-	tool ibping -c "$1" -f "$(lid_of h6)"
+	tool ibping -t 20000 -c "$1" -f "$(lid_of h6)"
 	said run ' 0% packet loss'
 }
 

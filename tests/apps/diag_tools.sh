@@ -58,8 +58,12 @@ run iblinkinfo
 say 'routes'
 run ibroute "$(lid_of "$switch")"
 says run '^5 valid lids dumped'
-run ibroute -M "$(lid_of "$switch")"
-says run '^0x[cC]000 +x +x +x +x'
+broadcast_is_routed()
+{
+	run ibroute -M "$(lid_of "$switch")"
+	said run '^0x[cC]000 +x +x +x +x'
+}
+wait_for 20 'the broadcast group has all ports' broadcast_is_routed
 run ibtracert "$(lid_of h2)" "$(lid_of h4)"
 says run "^From ca .* lid $(lid_of h2)-.* \"h2\"\$"
 says run "-> ca port .* lid $(lid_of h4)-.* \"h4\"\$"
@@ -81,7 +85,7 @@ say 'a server of pings, which dies'
 site_run='--node h4' start server ibping -S
 answered()
 {
-	timeout 30 "$VERBCAST" run --node h2 -- ibping -c 1 "$(lid_of h4)" 2>/dev/null |
+	timeout 120 "$VERBCAST" run --node h2 -- ibping -c 1 "$(lid_of h4)" 2>/dev/null |
 		grep -q ' 0% packet loss'
 }
 wait_for 20 'a ping is answered' answered
@@ -127,7 +131,7 @@ done
 ours stop
 
 say 'no fabric, no management'
-"${VERBCAST%/*}/verbcastd" --background --no-fabric || fail 'verbcastd --no-fabric'
+"${VERBCAST%/*}/verbcastd" --background --stay --no-fabric || fail 'verbcastd --no-fabric'
 site_keep
 site_run=''
 run ibstat -l

@@ -57,6 +57,9 @@ site_run='--node h2' run mckey -b 198.18.0.2 -m 239.7.1.2 -p 0x2 -s -C 1
 says run 'MULTICAST_ERROR, error: -22$'
 
 say 'what was joined before still delivers'
+read -r group mlid <<<"$(mckey_group listener)"
+ours group join --node h2 "$group"
+wait_for 30 'the tables lead to the listener' leads "$mlid" h2 h3
 site_run='--node h2' start sender stdbuf -oL mckey -b 198.18.0.2 -m 239.7.1.1 -p 0x2 -s -C 20
 ended sender 60
 ended listener 60

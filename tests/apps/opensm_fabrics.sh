@@ -64,13 +64,13 @@ manage()
 }
 
 # ready NODE...: the SA has their ports in the broadcast group, without which rdma_cm joins
-# none (EADDRNOTAVAIL).
+# none (EADDRNOTAVAIL). Who does not wait for its answer makes OpenSM complain.
 ready()
 {
 	local members node
 
 	members=$(timeout 120 "$VERBCAST" run --node h1 -- \
-		saquery --smkey 1 -m 0xc000 2>/dev/null)
+		saquery $(patience saquery) --smkey 1 -m 0xc000 2>/dev/null)
 	for node in "$@"; do
 		grep -q "PortGid.*(h$node)\$" <<<"$members" || return 1
 	done
@@ -89,21 +89,6 @@ member()
 	pids[$1]=$(pid "$1")
 }
 
-# routed FROM NODE...: the switches' tables lead from there to them. OpenSM answers a join
-# first and writes tables then.
-routed()
-{
-	local from=$1 node lids
-
-	shift
-	lids=$(fabric_shows '.nodes[] | "\(.name) \(.lid)"')
-	for node in "$@"; do
-		timeout 120 "$VERBCAST" run --node h1 -- ibtracert -m "$mlid" \
-			"$(sed -n "s/^h$from //p" <<<"$lids")" \
-			"$(sed -n "s/^h$node //p" <<<"$lids")" >/dev/null 2>&1 || return 1
-	done
-}
-
 # deliver SENDER RECEIVER...: all of them nodes, by number; each gets all, once.
 deliver()
 {
@@ -119,7 +104,7 @@ deliver()
 	wait_for 30 "$# members" members_are "$group" $#
 	timeout 120 "$VERBCAST" group join --node "h$from" "$group" >/dev/null ||
 		fail "h$from cannot join"
-	wait_for 30 'the tables lead to all members' routed "$from" "$@"
+	wait_for 30 'the tables lead to all members' leads "$mlid" "h$from" "${@/#/h}"
 	member sender "$from" -s
 	ended sender 60
 	quiet sender
@@ -192,7 +177,7 @@ cable down "$(switch_name)" 3
 for engine in $(pick lash 'minhop updn lash dor dfsssp'); do
 	managed "$engine" 1 2 4 7 10
 done
-# What breaks while it manages is gone around, or `routed` does not come true.
+# What breaks while it manages is gone around, or `leads` does not come true.
 if [ "$site_scale" = soak ]; then
 	manage minhop
 	deliver 1 2 4 7 10

@@ -2,7 +2,7 @@
 # Stock osmtest against both subnet administrators, flow by flow as the table in
 # docs/testing.md has it: the embedded one, and stock OpenSM on our fabric. The flows that
 # fill the pool of MLIDs take a minute each and are for soaks.
-# ctest: TIMEOUT 600
+# ctest: TIMEOUT 1800
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 . "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
@@ -47,13 +47,14 @@ flows()
 
 sm=embedded
 ours fabric up --nodes 4
+wait_for 20 'all are in the broadcast group' broadcast_has h3 4
 flows
 ours stop
 
 sm=OpenSM
 ours fabric up --nodes 4 --no-sm
 site_run='--node h1' start manager opensm -f "$site_work/opensm.log" -g 0
-wait_for 30 'OpenSM serves' sa_serves h3
+wait_for 30 'OpenSM serves' broadcast_has h3 4
 flows
 killed manager TERM
 site_end

@@ -81,11 +81,27 @@ sa_members()
 }
 
 # broadcast_has NODE COUNT: so many ports are in the broadcast group, from which others are
-# made; asked from that node.
+# made: the administrator, asked from that node, says so, and so do they.
 broadcast_has()
 {
 	[ "$(timeout 120 "$VERBCAST" run --node "$1" -- saquery --smkey 1 MCMR --mlid 0xc000 2>/dev/null |
-		grep -c '^MCMember Record')" = "$2" ]
+		grep -c '^MCMember Record')" = "$2" ] &&
+		[ "$(status '[.nodes[].devices[].ports[] | select(.joined)] | length')" = "$2" ]
+}
+
+# leads MLID FROM NODE...: the switches' tables lead from there to all of them. OpenSM answers
+# a join first and writes tables then, while mckey sends three seconds after its join.
+leads()
+{
+	local mlid=$1 from=$2 node lids
+
+	shift 2
+	lids=$(fabric_shows '.nodes[] | "\(.name) \(.lid)"')
+	for node in "$@"; do
+		timeout 120 "$VERBCAST" run --node "$from" -- ibtracert -m "$mlid" \
+			"$(sed -n "s/^$from //p" <<<"$lids")" \
+			"$(sed -n "s/^$node //p" <<<"$lids")" >/dev/null 2>&1 || return 1
+	done
 }
 
 # capability_mask NODE: its port's.

@@ -272,10 +272,24 @@ terminated()
 	ended "$1" 20
 }
 
-# run PROGRAM ARGUMENT...: through `verbcast run`, to its end, which must be good.
+# patience PROGRAM: what has it wait for as long as it takes. Stock tools that manage wait a
+# second for an answer, which on a crowded machine tells nothing of who answers.
+patience()
+{
+	case $1 in
+	saquery | smpquery | smpdump | sminfo | perfquery | vendstat | dump_lfts | dump_mfts | \
+		ibaddr | ibccquery | ibhosts | iblinkinfo | ibnetdiscover | ibportstate | \
+		ibqueryerrors | ibroute | ibswitches | ibsysstat | ibtracert)
+		echo '-t 20000'
+		;;
+	esac
+}
+
+# run PROGRAM ARGUMENT...: through `verbcast run`, patiently, to its end, which must be good.
 run()
 {
-	timeout "$((60 * site_slow))" "$VERBCAST" run ${site_run:-} -- "$@" \
+	timeout "$((60 * site_slow))" "$VERBCAST" run ${site_run:-} -- \
+		"$1" $(patience "$1") "${@:2}" \
 		>"$site_work/run.out" 2>"$site_work/run.err" </dev/null ||
 		fail "$* ended with $?"
 	[ ! -s "$site_work/run.err" ] || fail "$* says on its standard error what it should not"
