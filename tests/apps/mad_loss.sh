@@ -42,14 +42,14 @@ both_heard()
 
 sent_and_heard()
 {
-	timeout 60 "$VERBCAST" run --node h1 -- "$bin/member" -m "$ip" -b 198.18.0.1 -s 1 \
+	timeout 120 "$VERBCAST" run --node h1 -- "$bin/member" -m "$ip" -b 198.18.0.1 -s 1 \
 		-S 64 >"$site_work/send.out" 2>&1
 	within 1 both_heard
 }
 
 tables_are_whole()
 {
-	timeout 60 "$VERBCAST" run --node h3 -- saquery >"$site_work/nodes.out" 2>/dev/null &&
+	timeout 120 "$VERBCAST" run --node h3 -- saquery >"$site_work/nodes.out" 2>/dev/null &&
 		[ "$(grep -c '^NodeRecord' "$site_work/nodes.out")" = 5 ]
 }
 

@@ -14,13 +14,13 @@ group=ff12:4001:ffff::f09:101
 # alias_guid set|delete PLACE: of h2, asked for until it is answered.
 alias_guid()
 {
-	timeout 60 "$VERBCAST" run --node h2 -- "$bin/alias_guids" "$@" >"$site_work/alias" 2>&1
+	timeout 120 "$VERBCAST" run --node h2 -- "$bin/alias_guids" "$@" >"$site_work/alias" 2>&1
 }
 
 # in_table: place 1 of h2's port and no other has a GUID, and it is the one.
 in_table()
 {
-	timeout 20 "$VERBCAST" run --node h1 -- saquery GIR "$(lid_of h2)" 2>/dev/null |
+	timeout 120 "$VERBCAST" run --node h1 -- saquery GIR "$(lid_of h2)" 2>/dev/null |
 		sed -n 's/.*GUID \([1-7]\)\.\.*0x\(.*\)/\1 \2/p' | grep -v ' 0*$' |
 		grep -qx "1 $alias"
 }

@@ -8,10 +8,10 @@ site_begin
 need saquery smpquery perfquery ibping jq
 tries=60
 
-# try NAME COMMAND...: once, on h1; its output in NAME.try.
+# try NAME COMMAND...: once, on h1; its output in NAME.try. A score of them run at once.
 try()
 {
-	timeout 30 "$VERBCAST" run --node h1 -- "${@:2}" >"$site_work/$1.try" \
+	timeout 240 "$VERBCAST" run --node h1 -- "${@:2}" >"$site_work/$1.try" \
 		2>"$site_work/$1.trouble" </dev/null
 }
 
@@ -41,15 +41,21 @@ without_loss()
 	local name
 
 	for name in "${!whole[@]}" "${!parts[@]}" "${!looks[@]}"; do
-		try "$name" ${whole[$name]:-}${parts[$name]:-}${looks[$name]:-} ||
+		try "$name" ${whole[$name]:-}${parts[$name]:-}${looks[$name]:-} -t 20000 ||
 			fail "$name ends with $? without loss: $(cat "$site_work/$name.trouble")"
 		mv "$site_work/$name.try" "$site_work/$name.whole"
 	done
 }
 
+# steady FILE: without what only says that the manager has not yet looked at a switch again.
+steady()
+{
+	sed 's/\(PortStateChange.*0x.\)4$/\10/' "$site_work/$1"
+}
+
 is_whole()
 {
-	cmp -s "$site_work/$1.try" "$site_work/$1.whole"
+	cmp -s <(steady "$1.try") <(steady "$1.whole")
 }
 
 # insist NAME KIND COMMAND...: until it succeeds; how that went is in NAME.end.
@@ -112,7 +118,8 @@ with_loss()
 
 say 'without loss'
 ours fabric up --nodes 4
-wait_for 20 'all ports are active' vib_ports_are ACTIVE
+wait_for 20 'all are in the broadcast group' broadcast_has h1 4
+wait_for 20 'the tables lead to all' leads 0xc000 h1 h2 h3 h4
 site_run='--node h2' start pong ibping -S
 tools
 without_loss

@@ -3,7 +3,7 @@
 # OpenSM from OpenSM, OpenSM from the embedded one and the other way round. Each time the
 # members hear that they are none any more (spec/kernel 2.9), join again, and hear what is
 # sent; the new manager knows those and nobody else.
-# ctest: TIMEOUT 900
+# ctest: TIMEOUT 1500
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 . "$VERBCAST_SOURCE/tests/harness/fabric.sh"
 site_begin
@@ -75,7 +75,7 @@ both_heard()
 # An answer to a join comes before the tables are written, so a datagram may be lost.
 sent_and_heard()
 {
-	timeout 60 "$VERBCAST" run --node h4 -- "$bin/member" -m "$ip" -b 198.18.0.4 -s 1 \
+	timeout 120 "$VERBCAST" run --node h4 -- "$bin/member" -m "$ip" -b 198.18.0.4 -s 1 \
 		-S 64 >"$site_work/send.out" 2>&1
 	within 1 both_heard
 }
