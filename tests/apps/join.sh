@@ -5,8 +5,10 @@
 site_begin
 join=$VERBCAST_BUILD/tests/apps/bin/join
 
+site_keep
 run "$join"
-"$VERBCAST" stop >/dev/null 2>&1
-"${VERBCAST%/*}/verbcastd" --background --ipv6-multicast || fail 'verbcastd'
+ours stop
+killed keeper TERM
+"${VERBCAST%/*}/verbcastd" --background --stay --ipv6-multicast || fail 'verbcastd'
 run "$join" ipv6
 site_end

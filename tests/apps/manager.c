@@ -135,7 +135,7 @@ static void join(int agent, uint32_t n)
 
 	client_sa_member(&port, sa, 0x1c, n, 1);
 	umad_set_pkey(&b, 0);
-	CHECK(umad_send(port.id, agent, &b, MAD_BYTES, 1000, 5) == 0);
+	CHECK(umad_send(port.id, agent, &b, MAD_BYTES, 5000, 2) == 0);
 }
 
 static void make_groups(int agent, uint32_t count)

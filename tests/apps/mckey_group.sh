@@ -2,7 +2,7 @@
 # The main job: three stock mckey receivers and a stock sender in one group, again and
 # again without a miss. What arrived is read from verbcast's own counters of each member;
 # mckey's exit status does not tell.
-# ctest: TIMEOUT 400
+# ctest: TIMEOUT 600
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 site_keep

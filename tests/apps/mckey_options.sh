@@ -5,7 +5,7 @@
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
 # Linux refuses IPv6 groups on RoCEv2, and so do we unless told otherwise.
-"${VERBCAST%/*}/verbcastd" --background --ipv6-multicast || fail 'verbcastd'
+"${VERBCAST%/*}/verbcastd" --background --stay --ipv6-multicast || fail 'verbcastd'
 site_keep
 need mckey stdbuf
 member=$VERBCAST_BUILD/tests/apps/bin/member
@@ -113,7 +113,7 @@ received loop 239.1.2.5 1 1 10
 received noloop 239.1.2.6 1 1 10
 ended loop-both 20
 says loop-both '^qp [0-9]+ got 100 from [0-9]+$'
-says noloop-both '^qp [0-9]+ sent 100$'
+wait_for 20 'a sender with -l has sent' said noloop-both '^qp [0-9]+ sent 100$'
 alive noloop-both || fail 'a sender with -l hears itself'
 [ "$(delivered 239.1.2.10 "$noloop_both")" = 0 ] || fail 'a sender with -l hears itself'
 [ -z "$(dropped 239.1.2.10 "$noloop_both" | grep -v LOOPBACK)" ] ||

@@ -28,7 +28,7 @@ static void ask(uint8_t method, uint64_t mask, uint32_t group, uint8_t join_stat
 		&port, &b, method, UMAD_SA_ATTR_MCMEMBER_REC, ++tid, mask);
 
 	client_sa_member(&port, sa, 0x1d, group, join_state);
-	CHECK(umad_send(port.id, agent, &b, MAD_BYTES, 1000, 5) == 0);
+	CHECK(umad_send(port.id, agent, &b, MAD_BYTES, 5000, 2) == 0);
 }
 
 /* The status that the administrator answers with. */

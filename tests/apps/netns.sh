@@ -74,7 +74,7 @@ wait_for 10 'it listens' said server '^listening$'
 on h1
 run python3 -c '
 import socket
-print(socket.create_connection(("198.18.0.3", 5000), 10).recv(9).decode())
+print(socket.create_connection(("198.18.0.3", 5000), 60).recv(9).decode())
 '
 says run '^hello$'
 ended server 10
