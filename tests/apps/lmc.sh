@@ -45,6 +45,11 @@ manages()
 		"$1 true" ]
 }
 
+stands_by()
+{
+	[ "$(fabric_shows '.sms[] | select(.node == $node) | .state' --arg node "$1")" = standby ]
+}
+
 opensm_is_up()
 {
 	grep -q 'SUBNET UP' "$site_work/osm/log"
@@ -193,12 +198,16 @@ if command -v opensm >/dev/null; then
 	OSM_TMP_DIR=$site_work/osm OSM_CACHE_DIR=$site_work/osm site_run='--node h1' \
 		start opensm opensm -F "$site_work/osm/conf" -l 2 -p 9 -g 0 -f "$site_work/osm/log"
 	wait_for 60 'OpenSM has done its work' opensm_is_up
+	# Ours would take over as soon as OpenSM gets no CPU for a moment, and cost members.
+	ours fabric sm stop
 	wait_for 60 'LMC is 2' lmc_is 2
 	wait_for 60 'OpenSM answers' sa_serves h2
 	site_run='--node h2'
 	records 2
 	path_bits 2
 	heard opensm
+	ours fabric sm start
+	wait_for 20 'ours stands by' stands_by s1
 	killed opensm
 	wait_for 60 'ours is back' manages s1
 	wait_for 60 'LMC is 1' lmc_is 1

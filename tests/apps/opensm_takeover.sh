@@ -95,6 +95,14 @@ both_lost()
 		[ "$(how_often lost two)" -gt "$lost_two" ]
 }
 
+# only_stands_by NAME: a membership is lost where it has been master, if only because the
+# real one got no CPU for longer than it was polled.
+only_stands_by()
+{
+	! both_lost || grep -q 'Entering MASTER state' "$site_work/$1/log" ||
+		fail 'a manager that stands by has cost a membership'
+}
+
 # taken NODE: by the manager there; the members have lost their membership, and have it
 # again, and nobody else has.
 taken()
@@ -131,7 +139,7 @@ members
 manage second h4 3
 wait_for 60 'the second stands by' state second STANDBY
 is_sm h1 && is_sm h4 || fail 'a port does not say that a manager is behind it'
-both_lost && fail 'a manager that stands by has cost a membership'
+only_stands_by second
 
 say 'the master is killed'
 killed first
@@ -182,7 +190,7 @@ wait_for 30 'the embedded one is master' master sw
 members
 manage other h1 0
 wait_for 60 'OpenSM stands by' state other STANDBY
-both_lost && fail 'a manager that stands by has cost a membership'
+only_stands_by other
 
 say 'the embedded one dies'
 ours fabric sm stop
