@@ -8,9 +8,9 @@
  *
  * Measures with 8 processes in the site, then with COUNT, in one run: the processor time
  * of a post, least of many bursts; of more of them where the second is above half as much
- * again, for as long as a busy machine may have other things to do. Then sends to all, and has some of them send to all.
- * Says "few NS NS RATIO", "all NS" and "got COUNT". The processes end by SIGKILL, all at
- * once.
+ * again, for as long as a busy machine may have other things to do. Then sends to all, and
+ * has some of them send to all. Says "few NS NS RATIO", "all NS" and "got COUNT". The
+ * processes end by SIGKILL, all at once.
  */
 #include <fcntl.h>
 #include <signal.h>
