@@ -5,7 +5,7 @@
 site_begin
 member=$VERBCAST_BUILD/tests/apps/bin/member
 
-start_with daemon "${VERBCAST}d" --limit max_clients=2 --limit hello_timeout_ms=600000
+start_with daemon "${VERBCAST}d" --linger 600 --limit max_clients=2 --limit hello_timeout_ms=600000
 wait_for 20 'the site is there' site_daemon >/dev/null
 for n in 1 2; do
 	start_with member$n "$VERBCAST" run -- $member -m 239.1.32.1 -k
