@@ -25,6 +25,8 @@ struct guard_view {
 
 static struct guard_view guard_before, guard_now;
 
+unsigned int harness_guard_patience_ms = 2000;
+
 static void view_add(struct guard_view *view, const char *kind, const char *id,
 		     const char *name)
 {
@@ -171,7 +173,7 @@ int harness_guard_begin(void **state)
 
 int harness_guard_end(void **state)
 {
-	uint64_t end = harness_deadline(2000);
+	uint64_t end = harness_deadline(harness_guard_patience_ms);
 
 	/* What nobody waits for may take a moment to end. */
 	do {

@@ -38,6 +38,9 @@
 int harness_guard_begin(void **state);
 int harness_guard_end(void **state);
 
+/* How long what ends by itself may take for that, as harness_deadline has it. */
+extern unsigned int harness_guard_patience_ms;
+
 /*
  * `check` unless VERBCAST_SCALE is "soak". A sanitizer's build takes a share of `soak`, or
  * a soak would be ten times as long for it.
