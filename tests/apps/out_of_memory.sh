@@ -16,6 +16,7 @@ truncate -s 4096 "$site_work/alloc"
 # Without a subnet manager, whose sweeps would take part in what is counted.
 VERBCAST_TEST_ALLOC=$site_work/alloc LD_PRELOAD=$VERBCAST_BUILD/tests/apps/bin/alloc.so \
 	"${VERBCAST%/*}/verbcastd" --background --no-sm || fail 'verbcastd'
+site_keep
 daemon=$(site_daemon)
 run "$program" "$site_work/alloc"
 sed 's/^/   /' "$site_work/run.out"

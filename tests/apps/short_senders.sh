@@ -4,6 +4,7 @@
 # ctest: TIMEOUT 300 COST 8
 . "$VERBCAST_SOURCE/tests/harness/site.sh"
 site_begin
+site_keep
 need mckey
 
 senders=4

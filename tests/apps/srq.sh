@@ -12,5 +12,5 @@ wait_for 10 'the program is ready' said survivor ready
 kill -KILL "$(site_daemon)"
 ended survivor 20
 quiet survivor
-run true # another one, for the end to stop
+site_keep # another one, for the end to stop
 site_end

@@ -13,8 +13,7 @@ start survivor "$life" death
 wait_for 10 'the program is ready' said survivor ready
 kill -KILL "$(site_daemon)"
 wait_for 20 'all is flushed' said survivor flushed
-start holder sleep 60
+site_keep
 ended survivor 20
 quiet survivor
-killed holder
 site_end
