@@ -81,7 +81,7 @@ static uint64_t sleep_for_one(void)
 		engine_cq_arm(receiver.recv_cq, false);
 		take(&receiver, &a);
 		if (!a.count)
-			assert_int_not_equal(engine_wait(bob->engine, &seen, 5000),
+			assert_int_not_equal(engine_wait(bob->engine, &seen, 50000),
 					     -ETIMEDOUT);
 		take(&receiver, &a);
 	}
