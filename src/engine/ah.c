@@ -16,7 +16,7 @@ static void take_source(struct engine_ah *ah, const struct ibv_ah_attr *attr)
 {
 	uint32_t end = shm_log_end(ah->port_index, attr->grh.sgid_index, 0);
 
-	ah->src_valid = gid_valid(ah->engine->tables, end);
+	ah->src_at = gid_valid_at(end);
 	ah->src_serial = gid_serial(ah->engine->tables, end);
 	ah->gids = end;
 }
@@ -41,7 +41,6 @@ static void init_infiniband(struct engine_ah *ah, const struct ibv_ah_attr *attr
 		ah->hops = (uint32_t)shm_log_hops(attr->grh.hop_limit,
 						  attr->grh.traffic_class, attr->sl);
 	} else {
-		ah->src_valid = &ah->no_source;
 		ah->gids = shm_log_end(ah->port_index, 0, 0);
 		ah->hops = (uint32_t)(shm_log_hops(0, 0, attr->sl) | SHM_LOG_NO_GRH);
 	}
@@ -112,6 +111,7 @@ void engine_ah_fini(struct engine_ah *ah)
 	lock_take(&e->tx_lock);
 	if (e->tx.last_ah == ah)
 		e->tx.last_ah = NULL;
+	ordinal_lead(&e->tx, ah, SHM_NONE);
 	lock_drop(&e->tx_lock);
 }
 
@@ -254,7 +254,7 @@ static uint32_t first_unknown(struct engine *e, const struct group_copy *g,
 	return SHM_NONE;
 }
 
-static void keep(struct engine_ah *ah, const struct group_copy *g,
+static void keep(struct tx *tx, struct engine_ah *ah, const struct group_copy *g,
 		 const uint64_t failed[SHM_SLOT_WORDS])
 {
 	ah->words_used = 0;
@@ -265,16 +265,9 @@ static void keep(struct engine_ah *ah, const struct group_copy *g,
 		if (ah->words[w])
 			ah->words_used |= (uint16_t)(1u << w);
 	}
-	ah->entry = g->entry;
+	ordinal_lead(tx, ah, g->entry);
 	ah->generation = g->generation;
 	ah->checked = 0;
-}
-
-static void keep_none(struct engine_ah *ah, uint64_t groups_generation)
-{
-	ah->entry = SHM_NONE;
-	ah->groups_generation = groups_generation;
-	ah->words_used = 0;
 }
 
 static bool resolve_multicast(struct engine *e, struct engine_ah *ah)
@@ -291,12 +284,14 @@ static bool resolve_multicast(struct engine *e, struct engine_ah *ah)
 		int r;
 
 		if (!group_copy(e, ah, &g)) {
-			keep_none(ah, groups_generation);
+			ordinal_lead(&e->tx, ah, SHM_NONE);
+			ah->groups_generation = groups_generation;
+			ah->words_used = 0;
 			return !dropped;
 		}
 		slot = first_unknown(e, &g, failed);
 		if (slot == SHM_NONE) {
-			keep(ah, &g, failed);
+			keep(&e->tx, ah, &g, failed);
 			return !dropped;
 		}
 		tx_publish(e);

@@ -407,6 +407,14 @@ struct tx_place {
 	uint32_t reserved;
 };
 
+/* ordinals.c: how many datagrams this process has sent to an entry. */
+struct ordinal {
+	struct engine_ah
+		*owner; /* has the number, and no other handle leads there; or null */
+	uint32_t last;
+	uint32_t handles; /* that lead there */
+};
+
 struct tx {
 	struct shm_log *log;           /* null until the first send */
 	uint64_t head;                 /* next position to be written */
@@ -420,7 +428,7 @@ struct tx {
 	uint64_t ring[SHM_SLOT_WORDS]; /* whom the batch is for, besides last_ah's peers */
 	uint32_t ring_words;           /* a bit a word of ring that is not zero */
 	struct tx_place *places;       /* [SHM_LOG_SLOTS] */
-	uint32_t *ordinals;            /* [SHM_GROUPS_MAX] */
+	struct ordinal *ordinals;      /* [SHM_GROUPS_MAX] */
 	struct receiver **receivers;   /* [SHM_SLOTS_MAX] */
 	uint32_t receiver_slots[SHM_SLOTS_MAX]; /* those in use */
 	uint32_t receiver_count;
@@ -439,9 +447,10 @@ struct engine_ah {
 	uint64_t checked; /* the tables' youngest generation when it was last found true */
 	uint64_t generation; /* of the entry; 0: look it up */
 	uint64_t gids;       /* as in the log, but for the destination of unicast */
-	const _Atomic uint32_t *src_valid; /* of the source's GID table entry */
-	uint32_t src_serial;               /* what it was at creation */
-	uint32_t entry;                    /* SHM_NONE: none */
+	uint32_t src_at; /* of the source's GID table entry: `valid` in the tables; 0: none */
+	uint32_t src_serial; /* what it was at creation */
+	uint32_t entry;      /* SHM_NONE: none */
+	uint32_t ordinal; /* of the last datagram to the entry, where this is its owner */
 	uint32_t pd;
 	uint32_t hops; /* hop limit, traffic class, SL, GRH or not, as in the log */
 	uint16_t port_index;
@@ -451,6 +460,7 @@ struct engine_ah {
 	bool infiniband : 1;
 	bool members : 1;    /* the entry has any */
 	bool incomplete : 1; /* a member's memory could not be had: try again some time */
+	bool owner : 1;      /* of the entry's ordinal */
 	uint64_t words[SHM_SLOT_WORDS]; /* the processes to ring: members that we know */
 
 	uint64_t groups_generation; /* at which there was no such entry */
@@ -463,7 +473,6 @@ struct engine_ah {
 	uint32_t dst_device;
 	uint32_t flow_label; /* InfiniBand */
 	uint8_t dgid[16];
-	_Atomic uint32_t no_source; /* what src_valid points at without a GRH */
 	struct engine *engine;
 };
 static_assert(offsetof(struct engine_ah, words) == 56,
@@ -682,9 +691,38 @@ static inline const _Atomic uint32_t *gid_valid(const struct shm_tables *t, uint
 			.gids[shm_log_end_gid(end) % SHM_GIDS_MAX]
 			.valid;
 }
+/* Where that is, in bytes from the tables' beginning: never 0. */
+static inline uint32_t gid_valid_at(uint32_t end)
+{
+	static_assert(offsetof(struct shm_tables, ports) > 0 &&
+			      sizeof(((struct shm_tables *)NULL)->ports) <
+				      UINT32_MAX - offsetof(struct shm_tables, ports),
+		      "in 32 bits");
+	return (uint32_t)(offsetof(struct shm_tables, ports) +
+			  shm_log_end_port(end) * sizeof(struct shm_port) +
+			  offsetof(struct shm_port, gids) +
+			  shm_log_end_gid(end) % SHM_GIDS_MAX *
+				  sizeof(struct shm_gid_entry) +
+			  offsetof(struct shm_gid_entry, valid));
+}
+static inline uint32_t gid_serial_at(const struct shm_tables *t, uint32_t at)
+{
+	return atomic_load_explicit((const _Atomic uint32_t *)((const uint8_t *)t + at),
+				    memory_order_acquire);
+}
 static inline uint32_t gid_serial(const struct shm_tables *t, uint32_t end)
 {
 	return atomic_load_explicit(gid_valid(t, end), memory_order_acquire);
+}
+
+/* ordinals.c: under tx. The handle leads to the entry from now on, and no longer to the
+ * one before; SHM_NONE: to none. */
+void ordinal_lead(struct tx *tx, struct engine_ah *ah, uint32_t entry);
+/* That of the next datagram to the entry. */
+uint32_t ordinal_of_entry(struct tx *tx, uint32_t entry);
+static inline uint32_t ordinal_next(struct tx *tx, struct engine_ah *ah)
+{
+	return likely(ah->owner) ? ++ah->ordinal : ordinal_of_entry(tx, ah->entry);
 }
 
 /* ah.c: under tx. True: the cache is true; false: it was made true, but tx was dropped

@@ -53,7 +53,7 @@ static uint64_t told(uint32_t psn)
 static void write_multicast(struct tx *tx, struct tx_datagram *d, uint32_t entry,
 			    uint32_t psn)
 {
-	d->route = shm_log_pair(entry, ++tx->ordinals[entry]);
+	d->route = shm_log_pair(entry, ordinal_of_entry(tx, entry));
 	tx_write_told(tx, d, told(psn));
 }
 

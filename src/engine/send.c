@@ -146,8 +146,8 @@ static enum drop_reason check_port(const struct engine *e, const struct engine_a
 	if (unlikely(atomic_load_explicit(&port->state, memory_order_relaxed) !=
 		     IBV_PORT_ACTIVE))
 		return DROP_PORT_DOWN;
-	if (unlikely(atomic_load_explicit(ah->src_valid, memory_order_acquire) !=
-		     ah->src_serial))
+	if (unlikely(ah->src_at &&
+		     gid_serial_at(e->tables, ah->src_at) != ah->src_serial))
 		return DROP_NO_SOURCE;
 	return DROP_NONE;
 }
@@ -302,7 +302,7 @@ static inline void write_multicast(struct engine *e, struct tx_datagram *d,
 			tx_ring_also(tx, tx->last_ah);
 		tx->last_ah = ah;
 	}
-	d->route = shm_log_pair(ah->entry, ++tx->ordinals[ah->entry]);
+	d->route = shm_log_pair(ah->entry, ordinal_next(tx, ah));
 	tx_write(tx, d);
 }
 
