@@ -12,6 +12,7 @@
  */
 #include <linux/inet.h>
 #include <linux/module.h>
+#include <linux/spinlock.h>
 #include <rdma/ib_sa.h>
 #include <rdma/ib_verbs.h>
 
@@ -50,6 +51,8 @@ struct listener {
 	struct completion joined;
 	int join_status;
 	atomic64_t datagrams;
+	spinlock_t posting; /* under which the queue pair is not destroyed */
+	bool stops;
 	struct buffer buffers[DEPTH];
 };
 
@@ -71,6 +74,24 @@ static int post(struct buffer *b)
 	return ib_post_recv(b->listener->qp, &wr, NULL);
 }
 
+/* The completion may be older than the end of the queue pair. */
+static void post_again(struct buffer *b)
+{
+	struct listener *l = b->listener;
+
+	spin_lock(&l->posting);
+	if (!l->stops)
+		post(b);
+	spin_unlock(&l->posting);
+}
+
+static void stop_posting(struct listener *l)
+{
+	spin_lock(&l->posting);
+	l->stops = true;
+	spin_unlock(&l->posting);
+}
+
 static void received(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct buffer *b = container_of(wc->wr_cqe, struct buffer, cqe);
@@ -80,7 +101,7 @@ static void received(struct ib_cq *cq, struct ib_wc *wc)
 	if (atomic64_inc_return(&b->listener->datagrams) == 1)
 		pr_info("mcast_consumer: first datagram, %u bytes from QP %u\n",
 			wc->byte_len - GRH_BYTES, wc->src_qp);
-	post(b);
+	post_again(b);
 }
 
 static int joined(int status, struct ib_sa_multicast *multicast)
@@ -211,6 +232,7 @@ static void stop_listening(struct listener *l)
 		ib_sa_free_multicast(l->member);
 	if (l->attached)
 		ib_detach_mcast(l->qp, &l->mgid, l->mlid);
+	stop_posting(l);
 	if (!IS_ERR_OR_NULL(l->qp))
 		ib_destroy_qp(l->qp);
 	if (!IS_ERR_OR_NULL(l->cq))
@@ -256,6 +278,7 @@ static int add_one(struct ib_device *ibdev)
 		return -ENOMEM;
 	l->ibdev = ibdev;
 	init_completion(&l->joined);
+	spin_lock_init(&l->posting);
 	ret = start_listening(l);
 	if (ret) {
 		pr_err("mcast_consumer: cannot listen on %s: %d\n", ibdev->name, ret);

@@ -18,6 +18,7 @@
  */
 #include <linux/inet.h>
 #include <linux/module.h>
+#include <linux/spinlock.h>
 #include <rdma/rdma_cm.h>
 #include <verbcast/kapi.h>
 
@@ -52,6 +53,8 @@ struct place {
 	struct ib_qp *qp;
 	struct ib_cqe cqe;
 	atomic_t count;
+	spinlock_t posting; /* under which the queue pair is not destroyed */
+	bool ends;
 	u8 *memory;
 };
 
@@ -153,7 +156,10 @@ static void received(struct ib_cq *cq, struct ib_wc *wc)
 	struct place *p = container_of(wc->wr_cqe, struct place, cqe);
 
 	if (wc->status == IB_WC_SUCCESS) {
-		post(p, p->memory);
+		spin_lock(&p->posting);
+		if (!p->ends)
+			post(p, p->memory);
+		spin_unlock(&p->posting);
 		say("heard %s %u %d", p->device->name, p->node,
 		    atomic_inc_return(&p->count));
 	}
@@ -195,6 +201,9 @@ static void end(struct place *p)
 {
 	if (p->attached)
 		must(p, "ib_detach_mcast", ib_detach_mcast(p->qp, &p->mgid, p->mlid));
+	spin_lock(&p->posting);
+	p->ends = true;
+	spin_unlock(&p->posting);
 	if (!IS_ERR_OR_NULL(p->qp))
 		must(p, "ib_destroy_qp", ib_destroy_qp(p->qp));
 	if (!IS_ERR_OR_NULL(p->cq))
@@ -222,6 +231,7 @@ static int add_one(struct ib_device *device)
 	p->node = kapi_device_node(device);
 	init_completion(&p->told);
 	init_completion(&p->going);
+	spin_lock_init(&p->posting);
 	p->cqe.done = received;
 	p->memory = kzalloc(ROOM, GFP_KERNEL);
 	r = p->memory ? join(p) : -ENOMEM;
