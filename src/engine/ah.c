@@ -16,7 +16,6 @@ static void take_source(struct engine_ah *ah, const struct ibv_ah_attr *attr)
 {
 	uint32_t end = shm_log_end(ah->port_index, attr->grh.sgid_index, 0);
 
-	ah->src_at = gid_valid_at(end);
 	ah->src_serial = gid_serial(ah->engine->tables, end);
 	ah->gids = end;
 }

@@ -447,8 +447,7 @@ struct engine_ah {
 	uint64_t checked; /* the tables' youngest generation when it was last found true */
 	uint64_t generation; /* of the entry; 0: look it up */
 	uint64_t gids;       /* as in the log, but for the destination of unicast */
-	uint32_t src_at; /* of the source's GID table entry: `valid` in the tables; 0: none */
-	uint32_t src_serial; /* what it was at creation */
+	uint32_t src_serial; /* of the source's GID table entry, at creation */
 	uint32_t entry;      /* SHM_NONE: none */
 	uint32_t ordinal; /* of the last datagram to the entry, where this is its owner */
 	uint32_t pd;
@@ -690,25 +689,6 @@ static inline const _Atomic uint32_t *gid_valid(const struct shm_tables *t, uint
 	return &t->ports[shm_log_end_port(end)]
 			.gids[shm_log_end_gid(end) % SHM_GIDS_MAX]
 			.valid;
-}
-/* Where that is, in bytes from the tables' beginning: never 0. */
-static inline uint32_t gid_valid_at(uint32_t end)
-{
-	static_assert(offsetof(struct shm_tables, ports) > 0 &&
-			      sizeof(((struct shm_tables *)NULL)->ports) <
-				      UINT32_MAX - offsetof(struct shm_tables, ports),
-		      "in 32 bits");
-	return (uint32_t)(offsetof(struct shm_tables, ports) +
-			  shm_log_end_port(end) * sizeof(struct shm_port) +
-			  offsetof(struct shm_port, gids) +
-			  shm_log_end_gid(end) % SHM_GIDS_MAX *
-				  sizeof(struct shm_gid_entry) +
-			  offsetof(struct shm_gid_entry, valid));
-}
-static inline uint32_t gid_serial_at(const struct shm_tables *t, uint32_t at)
-{
-	return atomic_load_explicit((const _Atomic uint32_t *)((const uint8_t *)t + at),
-				    memory_order_acquire);
 }
 static inline uint32_t gid_serial(const struct shm_tables *t, uint32_t end)
 {

@@ -146,8 +146,8 @@ static enum drop_reason check_port(const struct engine *e, const struct engine_a
 	if (unlikely(atomic_load_explicit(&port->state, memory_order_relaxed) !=
 		     IBV_PORT_ACTIVE))
 		return DROP_PORT_DOWN;
-	if (unlikely(ah->src_at &&
-		     gid_serial_at(e->tables, ah->src_at) != ah->src_serial))
+	if (unlikely(!(ah->hops & SHM_LOG_NO_GRH) &&
+		     gid_serial(e->tables, shm_log_low(ah->gids)) != ah->src_serial))
 		return DROP_NO_SOURCE;
 	return DROP_NONE;
 }
