@@ -111,6 +111,7 @@ static uint64_t records_left_out(const struct manager_view *m)
 
 static void print_manager(const struct manager_view *m, FILE *out)
 {
+	uint64_t left_out = records_left_out(m);
 	struct sm_counters c = { 0 };
 
 	fprintf(out, "subnet manager %s, behind %s%s%s\n", manager_state(m), m->node,
@@ -123,12 +124,11 @@ static void print_manager(const struct manager_view *m, FILE *out)
 			"  members cut off from their groups by switches whose multicast "
 			"tables have no room: %llu\n",
 			(unsigned long long)c.members_cut_off);
-	if (records_left_out(m))
+	if (left_out)
 		fprintf(out,
 			"  records left out of answers, since ports were asked for them "
-			"in "
-			"vain: %llu\n",
-			(unsigned long long)records_left_out(m));
+			"in vain: %llu\n",
+			(unsigned long long)left_out);
 }
 
 static void print_managers(const struct site *s, FILE *out)
