@@ -158,8 +158,7 @@ ours fabric up --fat-tree 4
 [ "$(status '.nodes | length')" = 16 ] || fail 'nodes of a fat tree'
 [ "$(status '[.nodes[].devices[] | select(.name == "vib0") | .ports[0].state] | unique | join(" ")')" = ACTIVE ] ||
 	fail 'a fat tree is not active'
-wait_for 10 'all interfaces have joined' eval \
-	'[ "$(status "[.nodes[].devices[].ports[] | select(.joined)] | length")" = 16 ]'
+wait_for 10 'all interfaces have joined' interfaces_joined 16
 # One after another at more places than there may be at once.
 for i in $(seq 16); do
 	ours fabric sm start "h$i"

@@ -17,7 +17,7 @@ else
 fi
 
 site_as "$first"
-start keep sleep 1000 # his site, while it is looked at
+site_keep
 start r1 mckey -m 239.1.10.1 -b 127.0.0.1 -C 1000 -S 4096
 start r2 mckey -m 239.1.10.1 -b 127.0.0.1 -C 1000 -S 4096
 r1=$(pid r1) r2=$(pid r2)
@@ -30,7 +30,7 @@ daemon=$(site_daemon)
 if [ -n "$second" ]; then
 	say 'another user in the same group, on the same machine'
 	site_as "$second"
-	start hold sleep 1000
+	start hold sleep 1000 # his site, while it is looked at
 	start other mckey -m 239.1.10.1 -b 127.0.0.1 -s -C 5 -S 4096
 	ended other 20
 	quiet other
@@ -60,7 +60,7 @@ run ibv_devinfo -v
 
 timeout 120 "$VERBCAST" stop || fail 'verbcast stop'
 wait_for 10 'his verbcastd is gone' process_gone "$daemon"
-killed keep TERM
+killed keeper TERM
 if [ -n "$second" ]; then
 	for uid in $first $second; do
 		dir=/tmp/verbcast-$uid

@@ -80,13 +80,19 @@ sa_members()
 			/NodeDescription/ && ours { sub(/.*\.\.+/, ""); print }' | sort | xargs
 }
 
+# interfaces_joined COUNT: so many have joined the broadcast group, by their own account.
+interfaces_joined()
+{
+	[ "$(status '[.nodes[].devices[].ports[] | select(.joined)] | length')" = "$1" ]
+}
+
 # broadcast_has NODE COUNT: so many ports are in the broadcast group, from which others are
 # made: the administrator, asked from that node, says so, and so do they.
 broadcast_has()
 {
 	[ "$(timeout 120 "$VERBCAST" run --node "$1" -- saquery --smkey 1 MCMR --mlid 0xc000 2>/dev/null |
 		grep -c '^MCMember Record')" = "$2" ] &&
-		[ "$(status '[.nodes[].devices[].ports[] | select(.joined)] | length')" = "$2" ]
+		interfaces_joined "$2"
 }
 
 # leads MLID FROM NODE...: the switches' tables lead from there to all of them. OpenSM answers
