@@ -116,17 +116,14 @@ static void random_handles_leave_no_gap(void **state)
 	}
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(one_handle_counts, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(several_handles_count_together, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(who_comes_later_goes_on, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(entries_do_not_meet, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(random_handles_leave_no_gap, set_up,
-						tear_down),
+		TEST(one_handle_counts),           TEST(several_handles_count_together),
+		TEST(who_comes_later_goes_on),     TEST(entries_do_not_meet),
+		TEST(random_handles_leave_no_gap),
 	};
 
 	return harness_run(tests);
