@@ -12,7 +12,6 @@
  */
 #include <linux/inet.h>
 #include <linux/module.h>
-#include <linux/spinlock.h>
 #include <rdma/ib_sa.h>
 #include <rdma/ib_verbs.h>
 
@@ -51,8 +50,7 @@ struct listener {
 	struct completion joined;
 	int join_status;
 	atomic64_t datagrams;
-	spinlock_t posting; /* under which the queue pair is not destroyed */
-	bool stops;
+	bool started; /* there are receives */
 	struct buffer buffers[DEPTH];
 };
 
@@ -74,24 +72,7 @@ static int post(struct buffer *b)
 	return ib_post_recv(b->listener->qp, &wr, NULL);
 }
 
-/* The completion may be older than the end of the queue pair. */
-static void post_again(struct buffer *b)
-{
-	struct listener *l = b->listener;
-
-	spin_lock(&l->posting);
-	if (!l->stops)
-		post(b);
-	spin_unlock(&l->posting);
-}
-
-static void stop_posting(struct listener *l)
-{
-	spin_lock(&l->posting);
-	l->stops = true;
-	spin_unlock(&l->posting);
-}
-
+/* When the queue pair has been drained none is left that might post again. */
 static void received(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct buffer *b = container_of(wc->wr_cqe, struct buffer, cqe);
@@ -101,7 +82,7 @@ static void received(struct ib_cq *cq, struct ib_wc *wc)
 	if (atomic64_inc_return(&b->listener->datagrams) == 1)
 		pr_info("mcast_consumer: first datagram, %u bytes from QP %u\n",
 			wc->byte_len - GRH_BYTES, wc->src_qp);
-	post_again(b);
+	post(b);
 }
 
 static int joined(int status, struct ib_sa_multicast *multicast)
@@ -192,6 +173,7 @@ static int start_qp(struct listener *l)
 
 	ret = ib_modify_qp(l->qp, &attr,
 			   IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);
+	l->started = !ret;
 	for (int i = 0; i < DEPTH && !ret; i++)
 		ret = post(&l->buffers[i]);
 	attr.qp_state = IB_QPS_RTR;
@@ -206,7 +188,8 @@ static int create_qp(struct listener *l)
 		.qp_type = IB_QPT_UD,
 		.send_cq = l->cq,
 		.recv_cq = l->cq,
-		.cap = { .max_recv_wr = DEPTH, .max_recv_sge = 1 },
+		/* One more, for draining. */
+		.cap = { .max_recv_wr = DEPTH + 1, .max_recv_sge = 1 },
 	};
 
 	l->qp = ib_create_qp(l->pd, &init);
@@ -232,7 +215,8 @@ static void stop_listening(struct listener *l)
 		ib_sa_free_multicast(l->member);
 	if (l->attached)
 		ib_detach_mcast(l->qp, &l->mgid, l->mlid);
-	stop_posting(l);
+	if (l->started)
+		ib_drain_rq(l->qp);
 	if (!IS_ERR_OR_NULL(l->qp))
 		ib_destroy_qp(l->qp);
 	if (!IS_ERR_OR_NULL(l->cq))
@@ -249,7 +233,7 @@ static int start_listening(struct listener *l)
 	l->pd = ib_alloc_pd(l->ibdev, 0);
 	if (IS_ERR(l->pd))
 		return PTR_ERR(l->pd);
-	l->cq = ib_alloc_cq_any(l->ibdev, l, DEPTH, IB_POLL_WORKQUEUE);
+	l->cq = ib_alloc_cq_any(l->ibdev, l, DEPTH + 1, IB_POLL_WORKQUEUE);
 	if (IS_ERR(l->cq))
 		return PTR_ERR(l->cq);
 	prepare_buffers(l);
@@ -278,7 +262,6 @@ static int add_one(struct ib_device *ibdev)
 		return -ENOMEM;
 	l->ibdev = ibdev;
 	init_completion(&l->joined);
-	spin_lock_init(&l->posting);
 	ret = start_listening(l);
 	if (ret) {
 		pr_err("mcast_consumer: cannot listen on %s: %d\n", ibdev->name, ret);

@@ -100,14 +100,21 @@ static uint64_t sges_bytes(const struct ibv_send_wr *wr)
 	return bytes;
 }
 
-/* What the call itself refuses. */
-static int check_request(const struct engine_qp *qp, const struct ibv_send_wr *wr)
+static bool is_flushed_in(int state)
+{
+	return state == IBV_QPS_SQE || state == IBV_QPS_ERR;
+}
+
+/* What the call itself refuses. What is flushed needs no address. */
+static int check_request(const struct engine_qp *qp, const struct ibv_send_wr *wr,
+			 int state)
 {
 	const struct ibv_qp_cap *cap = &qp->config.cap;
 
 	if (wr->opcode != IBV_WR_SEND && wr->opcode != IBV_WR_SEND_WITH_IMM)
 		return EINVAL;
-	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > cap->max_send_sge || !wr->wr.ud.ah)
+	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > cap->max_send_sge ||
+	    (!wr->wr.ud.ah && !is_flushed_in(state)))
 		return EINVAL;
 	if ((wr->send_flags & IBV_SEND_INLINE) && sges_bytes(wr) > cap->max_inline_data)
 		return EINVAL;
@@ -431,12 +438,12 @@ static int post_other(struct engine_qp *qp, const struct ibv_send_wr *wr)
 		if (unlikely(atomic_load_explicit(&qp->engine->failed,
 						  memory_order_relaxed)))
 			return ENODEV;
-		r = check_request(qp, wr);
+		r = check_request(qp, wr, state);
 		if (unlikely(r))
 			return r;
 		if (unlikely(state == IBV_QPS_SQD))
 			return send_hold(qp, wr);
-		if (unlikely(state != IBV_QPS_RTS)) {
+		if (unlikely(is_flushed_in(state))) {
 			complete_send(qp, wr, IBV_WC_WR_FLUSH_ERR, 0);
 			return 0;
 		}

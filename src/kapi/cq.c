@@ -136,6 +136,22 @@ static void poll_work(struct work_struct *w)
 		completions_queue(&cq->work);
 }
 
+bool cq_calls_functions(const struct ib_cq *cq)
+{
+	return cq->work.func == poll_work;
+}
+
+void cq_work_off(struct ib_cq *cq)
+{
+	if (cq->poll_ctx == IB_POLL_DIRECT) {
+		ib_process_cq_direct(cq, -1);
+		return;
+	}
+	/* It queues itself again as long as it leaves anything. */
+	completions_queue(&cq->work);
+	flush_work(&cq->work);
+}
+
 int ib_process_cq_direct(struct ib_cq *cq, int budget)
 {
 	struct ib_wc wcs[BATCH];

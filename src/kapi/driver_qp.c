@@ -234,6 +234,15 @@ static int query_core(struct drv_qp *qp, struct core_ib_qp_attr *attr)
 	return core_ib_query_qp(qp->core, attr, -1, &init);
 }
 
+/* A device that goes takes its queue pairs there, and its core answers nothing more. */
+static bool is_there_already(const struct drv_qp *qp, const struct core_ib_qp_attr *attr,
+			     int mask)
+{
+	return to_device(qp->ib.device)->removed && mask == IB_QP_STATE &&
+	       attr->qp_state == core_IB_QPS_ERR &&
+	       engine_qp_state(qp->engine) == IBV_QPS_ERR;
+}
+
 /* On the loop, so that two changes reach core and engine in the same order. */
 static int modify_here(struct ib_qp *ib, struct core_ib_qp_attr *attr, int mask)
 {
@@ -245,6 +254,8 @@ static int modify_here(struct ib_qp *ib, struct core_ib_qp_attr *attr, int mask)
 
 	if (is_stuck(qp, attr, mask))
 		return -EINVAL;
+	if (is_there_already(qp, attr, mask))
+		return 0;
 	r = core_ib_modify_qp(qp->core, attr, mask);
 	if (r == 0)
 		r = query_core(qp, &now);

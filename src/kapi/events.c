@@ -4,7 +4,7 @@
 #include "kapi/calls.h"
 
 static struct workqueue_struct *events, *completions;
-static _Thread_local bool on_events;
+static _Thread_local bool on_events, on_completions;
 
 struct told {
 	struct work_struct work;
@@ -13,14 +13,27 @@ struct told {
 	struct ib_event event;
 };
 
-static void enter(struct work_struct *w)
+static void enter_events(struct work_struct *w)
 {
 	on_events = true;
 }
 
-int events_begin(void)
+static void enter_completions(struct work_struct *w)
+{
+	on_completions = true;
+}
+
+static void enter(struct workqueue_struct *wq, work_func_t func)
 {
 	struct work_struct first;
+
+	INIT_WORK(&first, func);
+	queue_work(wq, &first);
+	flush_work(&first);
+}
+
+int events_begin(void)
+{
 
 	events = alloc_ordered_workqueue("kapi-events", 0);
 	completions = alloc_ordered_workqueue("kapi-comp", 0);
@@ -28,9 +41,8 @@ int events_begin(void)
 		events_end();
 		return -ENOMEM;
 	}
-	INIT_WORK(&first, enter);
-	queue_work(events, &first);
-	flush_work(&first);
+	enter(events, enter_events);
+	enter(completions, enter_completions);
 	return 0;
 }
 
@@ -63,6 +75,11 @@ bool events_flush(void)
 void completions_queue(struct work_struct *w)
 {
 	queue_work(completions, w);
+}
+
+bool completions_are_here(void)
+{
+	return on_completions;
 }
 
 static void tell(struct work_struct *w)

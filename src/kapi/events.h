@@ -20,6 +20,8 @@ void events_queue(struct work_struct *w);
  * what is there may be waiting for. */
 bool events_flush(void);
 void completions_queue(struct work_struct *w);
+/* This is kapi-comp. */
+bool completions_are_here(void);
 
 /* An event of one object, for its own handler, from anywhere: copied. */
 void events_tell(void (*handler)(struct ib_event *event, void *context), void *context,

@@ -18,7 +18,6 @@
  */
 #include <linux/inet.h>
 #include <linux/module.h>
-#include <linux/spinlock.h>
 #include <rdma/rdma_cm.h>
 #include <verbcast/kapi.h>
 
@@ -53,8 +52,7 @@ struct place {
 	struct ib_qp *qp;
 	struct ib_cqe cqe;
 	atomic_t count;
-	spinlock_t posting; /* under which the queue pair is not destroyed */
-	bool ends;
+	bool started; /* there are receives */
 	u8 *memory;
 };
 
@@ -150,16 +148,14 @@ static int post(struct place *p, void *to)
 	return ib_post_recv(p->qp, &wr, NULL);
 }
 
-/* One buffer is like another: what is in it nobody reads. */
+/* One buffer is like another: what is in it nobody reads. When the queue pair has been
+ * drained none is left that might post again. */
 static void received(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct place *p = container_of(wc->wr_cqe, struct place, cqe);
 
 	if (wc->status == IB_WC_SUCCESS) {
-		spin_lock(&p->posting);
-		if (!p->ends)
-			post(p, p->memory);
-		spin_unlock(&p->posting);
+		post(p, p->memory);
 		say("heard %s %u %d", p->device->name, p->node,
 		    atomic_inc_return(&p->count));
 	}
@@ -167,16 +163,16 @@ static void received(struct ib_cq *cq, struct ib_wc *wc)
 
 static int hear(struct place *p)
 {
-	struct ib_qp_init_attr init = {
-		.qp_type = IB_QPT_UD, .cap = { .max_recv_wr = DEPTH, .max_recv_sge = 1 }
-	};
+	struct ib_qp_init_attr init = { .qp_type = IB_QPT_UD,
+					.cap = { .max_recv_wr = DEPTH + 1,
+						 .max_recv_sge = 1 } };
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_INIT, .port_num = 1 };
 	int r;
 
 	p->pd = ib_alloc_pd(p->device, 0);
 	if (IS_ERR(p->pd))
 		return PTR_ERR(p->pd);
-	p->cq = ib_alloc_cq_any(p->device, p, DEPTH, IB_POLL_WORKQUEUE);
+	p->cq = ib_alloc_cq_any(p->device, p, DEPTH + 1, IB_POLL_WORKQUEUE);
 	if (IS_ERR(p->cq))
 		return PTR_ERR(p->cq);
 	init.send_cq = init.recv_cq = p->cq;
@@ -186,6 +182,7 @@ static int hear(struct place *p)
 	attr.qkey = p->qkey;
 	r = ib_modify_qp(p->qp, &attr,
 			 IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);
+	p->started = !r;
 	for (int i = 0; i < DEPTH && !r; i++)
 		r = post(p, p->memory);
 	attr.qp_state = IB_QPS_RTR;
@@ -201,9 +198,8 @@ static void end(struct place *p)
 {
 	if (p->attached)
 		must(p, "ib_detach_mcast", ib_detach_mcast(p->qp, &p->mgid, p->mlid));
-	spin_lock(&p->posting);
-	p->ends = true;
-	spin_unlock(&p->posting);
+	if (p->started)
+		ib_drain_rq(p->qp);
 	if (!IS_ERR_OR_NULL(p->qp))
 		must(p, "ib_destroy_qp", ib_destroy_qp(p->qp));
 	if (!IS_ERR_OR_NULL(p->cq))
@@ -231,7 +227,6 @@ static int add_one(struct ib_device *device)
 	p->node = kapi_device_node(device);
 	init_completion(&p->told);
 	init_completion(&p->going);
-	spin_lock_init(&p->posting);
 	p->cqe.done = received;
 	p->memory = kzalloc(ROOM, GFP_KERNEL);
 	r = p->memory ? join(p) : -ENOMEM;

@@ -369,6 +369,17 @@ static void what_is_posted_while_drained_is_flushed_by_an_error(void **state)
 	expect_sent(IBV_WC_WR_FLUSH_ERR, 0);
 }
 
+static void what_is_flushed_needs_no_address(void **state)
+{
+	struct ibv_send_wr wr = { .wr_id = 9, .opcode = IBV_WR_SEND };
+
+	world_state(&sender, IBV_QPS_SQD);
+	assert_int_equal(post(&wr), EINVAL);
+	world_state(&sender, IBV_QPS_ERR);
+	assert_int_equal(post(&wr), 0);
+	expect_sent(IBV_WC_WR_FLUSH_ERR, 9);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -389,6 +400,7 @@ int main(void)
 		T(a_unicast_receivers_drops_are_its_own),
 		T(what_is_posted_while_drained_is_sent_later),
 		T(what_is_posted_while_drained_is_flushed_by_an_error),
+		T(what_is_flushed_needs_no_address),
 	};
 
 	return harness_run(tests);

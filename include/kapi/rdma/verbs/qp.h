@@ -382,4 +382,23 @@ int ib_post_recv(struct ib_qp *qp, const struct ib_recv_wr *recv_wr,
 int ib_post_srq_recv(struct ib_srq *srq, const struct ib_recv_wr *recv_wr,
 		     const struct ib_recv_wr **bad_recv_wr) KAPI(ib_post_srq_recv);
 
+/* -- draining ----------------------------------------------------------------------- */
+
+/*
+ * Before a queue pair is destroyed: it goes to ERR, and when the call returns the `done` of
+ * all that was posted before has returned. ib_drain_qp drains the send queue, then the
+ * receive queue, or of a shared one what this queue pair has taken from it; the rest stays
+ * there for others.
+ *
+ * The completion queues are of ib_alloc_cq (those with IB_POLL_DIRECT are processed here)
+ * and have room for one completion more, as the send or receive queue has for one request
+ * more. The queue pair has left RESET, and nobody posts meanwhile but functions of its
+ * completions: what those post is flushed, perhaps after the call has returned. What cannot
+ * be drained is warned of, or reported where a callback on the loop or on kapi-comp would
+ * wait for itself, and the call returns.
+ */
+void ib_drain_sq(struct ib_qp *qp) KAPI(ib_drain_sq);
+void ib_drain_rq(struct ib_qp *qp) KAPI(ib_drain_rq);
+void ib_drain_qp(struct ib_qp *qp) KAPI(ib_drain_qp);
+
 #endif
