@@ -2,6 +2,7 @@
 #include "daemon/options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <net/if.h>
@@ -269,31 +270,57 @@ static int check_ready_fd(char *error)
 	return 0;
 }
 
-/* While the starter's working directory is ours. */
+static const char *file_problem(int fd, size_t most, size_t *ret_bytes)
+{
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return strerror(errno);
+	if (!S_ISREG(st.st_mode))
+		return "it is no regular file";
+	if ((size_t)st.st_size > most)
+		return "it is too large";
+	*ret_bytes = (size_t)st.st_size;
+	return NULL;
+}
+
+/* Null, or why not. */
+static const char *read_all(int fd, size_t most, char **ret, size_t *ret_bytes)
+{
+	size_t bytes = 0, at = 0;
+	const char *problem = file_problem(fd, most, &bytes);
+	ssize_t n = 1;
+	char *text;
+
+	if (problem)
+		return problem;
+	text = malloc(bytes + 1);
+	if (!text)
+		return strerror(errno);
+	for (; at < bytes && n > 0; at += n > 0 ? (size_t)n : 0)
+		n = read(fd, text + at, bytes - at);
+	if (n < 0) {
+		problem = strerror(errno);
+		free(text);
+		return problem;
+	}
+	*ret = text;
+	*ret_bytes = at;
+	return NULL;
+}
+
+/* While the starter's working directory is ours. Nobody waits for a FIFO's other end. */
 static int read_file(const char *option, const char *name, size_t most, char **ret,
 		     size_t *ret_bytes, char *error)
 {
-	FILE *in;
-	struct stat st;
+	int fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	const char *problem = read_all(fd, most, ret, ret_bytes);
 
-	errno = 0;
-	in = fopen(name, "re");
-	if (!in || fstat(fileno(in), &st) < 0 || (size_t)st.st_size > most)
-		goto fail;
-	*ret = malloc((size_t)st.st_size + 1);
-	if (!*ret)
-		goto fail;
-	*ret_bytes = fread(*ret, 1, (size_t)st.st_size, in);
-	if (ferror(in))
-		goto fail;
-	fclose(in);
-	return 0;
-
-fail:
-	snprintf(error, OPTIONS_ERROR_MAX, "--%s: %.150s: %s", option, name,
-		 errno ? strerror(errno) : "it is too large");
-	if (in)
-		fclose(in);
+	if (fd >= 0)
+		close(fd);
+	if (!problem)
+		return 0;
+	snprintf(error, OPTIONS_ERROR_MAX, "--%s: %.150s: %s", option, name, problem);
 	return -EINVAL;
 }
 

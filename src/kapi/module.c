@@ -6,6 +6,7 @@
  * at a time is loaded or unloaded.
  */
 #include <dlfcn.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <linux/list.h>
 #include <linux/module.h>
@@ -163,11 +164,15 @@ static int open_object(const char *path, const struct reason *why, void **ret)
 {
 	char full[4096];
 	const char *slash = strchr(path, '/');
+	struct stat st;
 
 	/* Without a slash the loader would look in its own folders. */
 	snprintf(full, sizeof(full), "%s%s", slash ? "" : "./", path);
 	if (access(full, R_OK) < 0)
 		return refuse(why, -ENOENT, "%s: no such file, or not to be read", path);
+	/* In a FIFO the loader would wait for a writer. */
+	if (stat(full, &st) < 0 || !S_ISREG(st.st_mode))
+		return refuse(why, -ENOEXEC, "%s: it is no regular file", path);
 	*ret = dlopen(full, RTLD_NOW | RTLD_LOCAL);
 	return *ret ? 0 : refuse(why, -ENOEXEC, "%s", dlerror());
 }

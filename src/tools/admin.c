@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "admin/admin.h"
 #include "base/log.h"
@@ -139,11 +140,18 @@ int admin_ask(int argc, char **argv)
 
 /* -- fabric up ---------------------------------------------------------------------- */
 
-/* verbcastd has another working directory. */
+/* verbcastd has another working directory. A fabric is known by the names of its files, so
+ * what has one text today and another one tomorrow, as a pipe has, is none. */
 static int find_file(const char **file, char path[PATH_MAX])
 {
+	struct stat st;
+
 	if (!*file)
 		return 0;
+	if (!stat(*file, &st) && !S_ISREG(st.st_mode)) {
+		log_error("%s: it is no regular file", *file);
+		return -EINVAL;
+	}
 	if (!realpath(*file, path)) {
 		log_error("%s: %s", *file, strerror(errno));
 		return -errno;

@@ -25,6 +25,8 @@ static int check(const char *path)
 		return errno;
 	if (S_ISDIR(st.st_mode))
 		return EISDIR;
+	if (!S_ISREG(st.st_mode))
+		return EACCES; /* as execve; to look into a FIFO would take a writer */
 	return access(path, X_OK) < 0 ? errno : 0;
 }
 

@@ -101,6 +101,9 @@ status_of 127 "$VERBCAST" run -- nosuchprogram
 : >"$site_work/not-executable"
 wrong 'not-executable' run -- "$site_work/not-executable"
 status_of 126 "$VERBCAST" run -- "$site_work/not-executable"
+mkfifo -m 0700 "$site_work/fifo"
+wrong 'fifo.*denied' run -- "$site_work/fifo"
+status_of 126 "$VERBCAST" run -- "$site_work/fifo"
 wrong 'nonsense' status nonsense
 wrong 'nonsense' status --nonsense
 wrong 'nonsense' stop nonsense

@@ -38,6 +38,8 @@ say 'what cannot be loaded'
 refused '/nowhere.so: No such file' insmod /nowhere.so
 refused 'no_init has no module_init' insmod "$VERBCAST_BUILD/examples/no_init.so"
 refused 'kapi_nobody_has_this' insmod "$VERBCAST_BUILD/examples/unknown_symbol.so"
+mkfifo "$site_work/fifo.so"
+refused 'fifo.so: it is no regular file' insmod "$site_work/fifo.so"
 refused "colour=blue" insmod "$example" colour=blue
 fails 2 'is not NAME=VALUE' insmod "$example" colour
 refused 'cannot_be: no such module' rmmod cannot_be

@@ -110,4 +110,13 @@ done <<'END'
 20|20s/^.1./[2]/|"H-e41d2d0300000001" has no port 2
 23|23s/^Ca/Hcaa/|neither Switch, Hca, Ca
 END
+
+say 'what is no regular file'
+mkfifo "$site_work/fifo"
+refused 'fifo: it is no regular file' fabric up --topology "$site_work/fifo"
+refused 'fifo: it is no regular file' fabric up --partitions "$site_work/fifo"
+refused '/dev/fd/[0-9]+: it is no regular file' fabric up --topology <(cat "$site_work/topology")
+timeout 120 "${VERBCAST%/*}/verbcastd" --topology "$site_work/fifo" 2>"$site_work/up.err"
+[ $? = 2 ] || fail 'verbcastd reads a FIFO'
+grep -q 'fifo: it is no regular file' "$site_work/up.err" || fail "$(cat "$site_work/up.err")"
 site_end dead

@@ -51,6 +51,9 @@ static void what_cannot_be_loaded_says_why(void **state)
 	assert_int_equal(kapi_module_load(VERBCAST_TESTS_DIR "/kapi/module_test.c", NULL,
 					  why, sizeof(why)),
 			 -ENOEXEC);
+	/* As endless as a FIFO that nobody writes into. */
+	assert_int_equal(kapi_module_load("/dev/zero", NULL, why, sizeof(why)), -ENOEXEC);
+	assert_string_equal(why, "/dev/zero: it is no regular file");
 	assert_int_equal(kapi_module_load(EXAMPLE, wrong, why, sizeof(why)), -EINVAL);
 	assert_non_null(strstr(why, "colour=blue"));
 	assert_int_equal(

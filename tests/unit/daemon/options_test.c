@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "daemon/options.h"
@@ -144,6 +146,39 @@ static void groups_go_by_name_or_number(void **state)
 	assert_int_equal(o.gid, 4242);
 }
 
+/* Not even a FIFO that nobody writes into, or a device without an end, is waited for. */
+static void what_is_no_regular_file_is_refused(void **state)
+{
+	char dir[] = "/tmp/verbcast-options-XXXXXX", fifo[64];
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	assert_int_equal(PARSE("--topology", fifo), DAEMON_EXIT_USAGE);
+	assert_int_equal(PARSE("--partitions", fifo), DAEMON_EXIT_USAGE);
+	assert_int_equal(PARSE("--topology", "/dev/zero"), DAEMON_EXIT_USAGE);
+	assert_int_equal(PARSE("--partitions", dir), DAEMON_EXIT_USAGE);
+	assert_int_equal(unlink(fifo), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+static void files_are_read_whole(void **state)
+{
+	char name[] = "/tmp/verbcast-options-XXXXXX";
+	int fd = mkstemp(name);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "Switch", 6), 6);
+	close(fd);
+	assert_int_equal(PARSE("--topology", name, "--partitions", name), 0);
+	assert_int_equal(o.topology_bytes, 6);
+	assert_memory_equal(o.topology, "Switch", 6);
+	assert_int_equal(o.partitions_bytes, 6);
+	free(o.topology);
+	free(o.partitions);
+	assert_int_equal(unlink(name), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +192,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_wire_is_an_interface_of_the_machine,
 						hush, speak),
 		cmocka_unit_test(groups_go_by_name_or_number),
+		cmocka_unit_test_setup_teardown(what_is_no_regular_file_is_refused, hush,
+						speak),
+		cmocka_unit_test(files_are_read_whole),
 	};
 
 	return harness_run(tests);
