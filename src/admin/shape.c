@@ -73,8 +73,6 @@ int admin_shape_fat_tree(struct admin_shape *s, const char *value, char *error)
 
 int admin_shape_file(struct admin_shape *s, const char *value, char *error)
 {
-	if (!*value)
-		return admin_wrong(error, "--topology: which file?");
 	s->file = value;
 	return choose(s, ADMIN_SHAPE_FILE, error);
 }
@@ -86,8 +84,6 @@ int admin_shape_none(struct admin_shape *s, char *error)
 
 int admin_shape_partitions(struct admin_shape *s, const char *value, char *error)
 {
-	if (!*value)
-		return admin_wrong(error, "--partitions: which file?");
 	s->partitions = value;
 	return 0;
 }

@@ -101,6 +101,8 @@ static int parse_words(const struct admin_verb *v, int argc, char **argv, char *
 		if (count == OPERANDS_MAX)
 			return admin_wrong(error, "'%.80s' is one word too many",
 					   argv[at]);
+		if (!*argv[at])
+			return admin_wrong(error, "a word is empty");
 		words[count++] = argv[at];
 	}
 	return v->operands(&admin_parsed, count, words, error);

@@ -64,11 +64,22 @@ static int set(const struct option_spec *spec, const char *value, char *error)
 	return -EINVAL;
 }
 
+/* What stands for the value, if anything does; none that is empty means anything. */
+static int check_value(const struct option_spec *spec, const char *value, char *error)
+{
+	if (!spec->value || (value && *value))
+		return 0;
+	snprintf(error, OPTIONS_ERROR_MAX, "--%s needs a value%s: --%s %s", spec->name,
+		 value ? " that is not empty" : "", spec->name, spec->value);
+	return -EINVAL;
+}
+
 /* Returns how many words of argv the option took. */
 static int parse_one(const struct option_spec *specs, int left, char **argv, char *error)
 {
 	const char *name = argv[0] + 2, *equals = strchr(name, '=');
 	size_t length = equals ? (size_t)(equals - name) : strlen(name);
+	const char *value = equals ? equals + 1 : left > 1 ? argv[1] : NULL;
 	const struct option_spec *spec = NULL;
 	int r;
 
@@ -82,12 +93,9 @@ static int parse_one(const struct option_spec *specs, int left, char **argv, cha
 		snprintf(error, OPTIONS_ERROR_MAX, "--%s takes no value", spec->name);
 		return -EINVAL;
 	}
-	if (!equals && spec->value && left < 2) {
-		snprintf(error, OPTIONS_ERROR_MAX, "--%s needs a value: --%s %s",
-			 spec->name, spec->name, spec->value);
-		return -EINVAL;
-	}
-	r = set(spec, equals ? equals + 1 : left > 1 ? argv[1] : NULL, error);
+	r = check_value(spec, value, error);
+	if (!r)
+		r = set(spec, value, error);
 	if (r < 0)
 		return r;
 	return equals || !spec->value ? 1 : 2;

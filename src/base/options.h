@@ -3,7 +3,7 @@
  * Command line options from a table, which also makes the help text.
  *
  * Options are long: --name, --name VALUE or --name=VALUE. They end at the first word
- * that does not begin with '-', or after "--".
+ * that does not begin with '-', or after "--". A VALUE is never empty.
  */
 #ifndef BASE_OPTIONS_H
 #define BASE_OPTIONS_H

@@ -90,6 +90,15 @@ wrong 'program' run --
 wrong 'nonsense' run --nonsense -- true
 wrong 'site' run --site
 wrong 'site|name' run --site '' -- true
+wrong '--node needs a value that is not empty' run --node '' -- ibv_devices
+wrong '--nodes needs a value that is not empty' run --nodes= -- ibv_devices
+wrong '--device needs a value that is not empty' run --device '' -- ibv_devices
+wrong '--site needs a value that is not empty' status --site=
+wrong '--site needs a value that is not empty' stop --site ''
+wrong '--node needs a value that is not empty' group list --node ''
+wrong 'a word is empty' fabric node power off ''
+wrong 'a word is empty' fabric link down '' 1
+wrong 'it is empty' fabric show --site ''
 wrong 'site|name' run --site ../escape -- true
 wrong 'site|name' run --site "$(printf 'x%.0s' $(seq 300))" -- true
 wrong 'private' run --site a --private -- true

@@ -186,7 +186,7 @@ static void faults_that_are_none(void **state)
 	wrong("fault add --drop 1 --direction up", "send or receive");
 	wrong("fault add --drop 1 --seed x", "--seed");
 	wrong("fault add --drop 1 --match", "needs a value");
-	wrong("fault add --drop 1 --match=", "some of these");
+	wrong("fault add --drop 1 --match=", "not empty");
 	wrong("fault add --drop 1 --match qp", "lacks its value");
 	wrong("fault add --drop 1 --match qp=1,", "lacks its value");
 	wrong("fault add --drop 1 --match qp=", "no queue pair number");
@@ -268,6 +268,30 @@ static void rates_are_percentages(void **state)
 	wrong("sa drop --rate 1.", "percentage");
 }
 
+/* To verbcastd an empty name would be the first node's. */
+static void an_empty_word_is_wrong(void **state)
+{
+	static const char *const lines[][5] = {
+		{ "fabric", "node", "power", "off", "" },
+		{ "fabric", "link", "down", "", "1" },
+		{ "fabric", "sm", "stop", "", NULL },
+		{ "group", "join", "", NULL, NULL },
+		{ "module", "load", "", NULL, NULL },
+		{ "fault", "clear", "", NULL, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		int n = 0;
+
+		while (n < 5 && lines[i][n])
+			n++;
+		assert_int_equal(
+			admin_parse(n, (char **)(uintptr_t)lines[i], &request, error),
+			-22);
+		assert_string_equal(error, "a word is empty");
+	}
+}
+
 static void what_is_wrong_is_said(void **state)
 {
 	wrong("", "what");
@@ -345,7 +369,7 @@ static void shapes_are_read_and_written(void **state)
 	wrong("fabric up --fat-tree 5", "--fat-tree");
 	wrong("fabric up --fat-tree 2", "--fat-tree");
 	wrong("fabric up --fat-tree 16", "--fat-tree");
-	wrong("fabric up --topology=", "which file");
+	wrong("fabric up --topology=", "not empty");
 	wrong("fabric up --nodes 2 --ring 4", "a fabric has one shape");
 	wrong("fabric up --lmc 8", "--lmc");
 	wrong("fabric up --lmc x", "--lmc");
@@ -400,6 +424,7 @@ int main(void)
 		cmocka_unit_test(options_stand_where_they_like),
 		cmocka_unit_test(create_says_all_that_an_sa_needs),
 		cmocka_unit_test(rates_are_percentages),
+		cmocka_unit_test(an_empty_word_is_wrong),
 		cmocka_unit_test(what_is_wrong_is_said),
 		cmocka_unit_test(shapes_are_read_and_written),
 		cmocka_unit_test(equal_shapes_are_known),

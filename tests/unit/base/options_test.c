@@ -70,8 +70,6 @@ static void values_stand_behind_or_after_an_equals_sign(void **state)
 	assert_int_equal(PARSE("--string", "a=b", "--number=12"), 4);
 	assert_string_equal(string, "a=b");
 	assert_int_equal(number, 12);
-	assert_int_equal(PARSE("--string="), 2);
-	assert_string_equal(string, "");
 	assert_int_equal(PARSE("--string", "--flag"), 3);
 	assert_string_equal(string, "--flag");
 }
@@ -98,6 +96,22 @@ static void a_missing_value_is_named(void **state)
 	assert_string_equal(error, "--string needs a value: --string TEXT");
 }
 
+static void an_empty_value_is_none(void **state)
+{
+	static const char *const wrong[] = { "--string=", "--number=", "--call=" };
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_int_equal(PARSE(wrong[i]), -EINVAL);
+		assert_non_null(strstr(error, "needs a value that is not empty: --"));
+	}
+	assert_int_equal(PARSE("--string", "", "word"), -EINVAL);
+	assert_string_equal(error,
+			    "--string needs a value that is not empty: --string TEXT");
+	assert_null(string);
+	assert_int_equal(PARSE("--string"), -EINVAL);
+	assert_string_equal(error, "--string needs a value: --string TEXT");
+}
+
 static void a_flag_takes_no_value(void **state)
 {
 	assert_int_equal(PARSE("--flag=yes"), -EINVAL);
@@ -107,8 +121,9 @@ static void a_flag_takes_no_value(void **state)
 static void numbers_are_plain_and_bounded(void **state)
 {
 	static const char *const wrong[] = {
-		"",   "x",   "1x",         "-1",  "+1",
-		" 1", "0x1", "4294967296", "1.5", "99999999999999999999999"
+		"x",          "1x",  "-1",
+		"+1",         " 1",  "0x1",
+		"4294967296", "1.5", "99999999999999999999999"
 	};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -136,6 +151,7 @@ int main(void)
 		cmocka_unit_test(the_last_of_several_counts_but_calls_add_up),
 		cmocka_unit_test(unknown_options_are_refused_by_name),
 		cmocka_unit_test(a_missing_value_is_named),
+		cmocka_unit_test(an_empty_value_is_none),
 		cmocka_unit_test(a_flag_takes_no_value),
 		cmocka_unit_test(numbers_are_plain_and_bounded),
 		cmocka_unit_test(what_a_call_says_is_passed_on),
