@@ -131,6 +131,7 @@ static void drop_lost(struct sm *sm, struct subnet_node *node)
 		struct subnet_port *port = &node->ports[i];
 		struct sm_port *p = &n->ports[i];
 
+		p->claim = NULL; /* it may lead to one that is dropped */
 		if (port != sm_end_of(port))
 			continue;
 		if (!there || !port->seen || p->arrived)

@@ -50,9 +50,10 @@ struct sm_port {
 	/* The port of the node before it that leads here, on the way that the last sweep
 	 * found; of a switch port 0's counts. Null: the SM's own. */
 	struct subnet_port *via;
-	struct subnet_port *claim; /* whom this sweep saw at the other end */
-	bool found;                /* by this sweep, with a link */
-	bool asked;                /* its neighbour is or was asked for in this sweep */
+	struct subnet_port
+		*claim; /* whom this sweep saw at the other end, till its commit */
+	bool found;     /* by this sweep, with a link */
+	bool asked;     /* its neighbour is or was asked for in this sweep */
 	bool pkeys_known;
 	bool told;              /* the client heard port_in */
 	bool arrived;           /* new or restarted: it is to register anew */

@@ -101,12 +101,25 @@ int sm_subnet_init(struct sm *sm)
 	return 0;
 }
 
+/* In the middle of a commit one end of a link may know of it, and the other not. */
+static void forget_all_links(struct list *nodes)
+{
+	list_for_each(l, nodes) {
+		struct subnet_node *node = container_of(l, struct subnet_node, link);
+
+		for (unsigned int i = 0; i <= node->info.num_ports; i++)
+			node->ports[i].peer = NULL;
+	}
+}
+
 void sm_subnet_fini(struct sm *sm)
 {
 	struct subnet *s = &sm->subnet;
 
 	if (!s->nodes_by_guid.buckets)
 		return;
+	forget_all_links(&s->nodes);
+	forget_all_links(&sm->found);
 	while (!list_empty(&s->nodes))
 		sm_node_destroy(sm, sm_node_of(container_of(s->nodes.next,
 							    struct subnet_node, link)));
@@ -234,14 +247,9 @@ struct sm_node *sm_node_find(const struct sm *sm, uint64_t guid)
 
 static void forget_links(const struct subnet_node *gone, struct subnet_node *node)
 {
-	for (unsigned int i = 0; i <= node->info.num_ports; i++) {
-		struct sm_port *p = &sm_node_of(node)->ports[i];
-
+	for (unsigned int i = 0; i <= node->info.num_ports; i++)
 		if (node->ports[i].peer && node->ports[i].peer->node == gone)
 			node->ports[i].peer = NULL;
-		if (p->claim && p->claim->node == gone)
-			p->claim = NULL;
-	}
 }
 
 void sm_node_destroy(struct sm *sm, struct sm_node *n)
