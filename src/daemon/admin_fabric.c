@@ -109,6 +109,8 @@ void admin_fabric_up(struct site *s, struct uapi_admin_call *call,
 	char have[256];
 
 	if (!admin_shape_equal(&r->shape, &s->options->shape)) {
+		if (site_yield(s, call))
+			return;
 		admin_shape_print(&s->options->shape, have, sizeof(have));
 		admin_refuse(call,
 			     "site %s runs already, with the fabric %s: end it by "

@@ -20,6 +20,7 @@ struct daemon_options {
 	const char *site; /* null: "default", or what systemd's socket is called */
 	bool foreground, background;
 	bool stay;
+	bool yields; /* to who wants another fabric, when nobody is there */
 	bool is_private;
 	bool help, version, list_limits;
 	bool ipv6_multicast;

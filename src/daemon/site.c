@@ -517,6 +517,20 @@ void site_stay(struct site *s)
 		loop_timer_disarm(s->end_timer);
 }
 
+bool site_yield(struct site *s, struct uapi_admin_call *call)
+{
+	if (!s->options->yields || s->stay || s->ending || modules_any(s->modules) ||
+	    uapi_server_has_others(s->server, call))
+		return false;
+	log_info("nobody is here any more, and another fabric is wanted: site %s ends",
+		 s->paths->name);
+	uapi_admin_put_off(call);
+	/* At once: whose lease has not been granted by now, his never is. */
+	s->ending = true;
+	loop_stop(s->loop);
+	return true;
+}
+
 void site_each_device(const struct site *s,
 		      void (*fn)(void *arg, struct hca_device *device), void *arg)
 {

@@ -61,6 +61,9 @@ int site_run(struct site *s);
 void site_destroy(struct site *s);
 /* Until somebody stops it. */
 void site_stay(struct site *s);
+/* Ends for `call`, which wants another site, if it may and there is nobody else; who is
+ * hung up on by that starts one himself. False: it goes on. */
+bool site_yield(struct site *s, struct uapi_admin_call *call);
 /* The last of the modules is gone: the site ends if that was waited for. */
 void site_idle(struct site *s);
 /* RoCE devices, removed ones too, then those of the fabric. */

@@ -96,10 +96,11 @@ static void reset_signals(void)
 static void become_daemon(const struct site_start *how, const char *daemon, int ready_fd)
 {
 	const char *argv[9 + SITE_OPTIONS_MAX + 2 * SITE_WIRES_MAX] = {
-		daemon, "--background", "--site", how->paths->name, "--ready-fd"
+		daemon,   "--background",   "--yield",
+		"--site", how->paths->name, "--ready-fd"
 	};
 	char fd_text[16];
-	int n = 5;
+	int n = 6;
 
 	reset_signals();
 	snprintf(fd_text, sizeof(fd_text), "%d", ready_fd);

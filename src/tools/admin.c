@@ -17,6 +17,7 @@
 #include "tools/command.h"
 
 #define WORDS_MAX ADMIN_WORDS_MAX
+#define SITES_MAX 16
 
 static const char *site = "default";
 
@@ -98,27 +99,32 @@ static int say(int exit_status, const char *text)
 	return fflush(stdout) ? EXIT_NO_SITE : exit_status;
 }
 
-static int ask(struct site_link *l, int argc, char **argv)
+/* 0: answered, and *ret_status is what to exit with. */
+static int ask(struct site_link *l, int argc, char **argv, int *ret_status)
 {
 	int exit_status, r;
 	char *text;
 
 	r = site_link_admin(l, argc, (const char *const *)argv, &exit_status, &text);
-	if (r < 0) {
-		log_error("site %s: %s", site,
-			  site_link_nobody(r) ? "verbcastd has ended" : strerror(-r));
-		return EXIT_NO_SITE;
-	}
-	r = say(exit_status, text);
+	if (r < 0)
+		return r;
+	*ret_status = say(exit_status, text);
 	free(text);
-	return r;
+	return 0;
+}
+
+static int explain(int error)
+{
+	log_error("site %s: %s", site,
+		  site_link_nobody(error) ? "verbcastd has ended" : strerror(-error));
+	return EXIT_NO_SITE;
 }
 
 int admin_ask(int argc, char **argv)
 {
 	struct site_paths p;
 	struct site_link l;
-	int r;
+	int status, r;
 
 	r = site_paths_init(&p, site, false);
 	if (r < 0 && r != -ENOENT)
@@ -133,9 +139,9 @@ int admin_ask(int argc, char **argv)
 		site_link_explain(&l, &p, "", r);
 		return EXIT_NO_SITE;
 	}
-	r = ask(&l, argc, argv);
+	r = ask(&l, argc, argv, &status);
 	site_link_close(&l);
-	return r;
+	return r < 0 ? explain(r) : status;
 }
 
 /* -- fabric up ---------------------------------------------------------------------- */
@@ -160,6 +166,22 @@ static int find_file(const char **file, char path[PATH_MAX])
 	return 0;
 }
 
+/* One that nobody uses ends when it is asked for another fabric (-EAGAIN). The next may be
+ * somebody else's again, who is gone again. */
+static int reach_and_ask(const struct site_start *how, int argc, char **argv)
+{
+	int status, r = -EAGAIN;
+	struct site_link l;
+
+	for (int i = 0; r == -EAGAIN && i < SITES_MAX; i++) {
+		if (site_start(how, &l) < 0)
+			return EXIT_NO_SITE;
+		r = ask(&l, argc, argv, &status);
+		site_link_close(&l);
+	}
+	return r < 0 ? explain(r) : status;
+}
+
 /* A site that is there is asked whether it has this fabric, and kept. */
 static int fabric_up(struct admin_shape *shape)
 {
@@ -168,8 +190,7 @@ static int fabric_up(struct admin_shape *shape)
 	struct admin_shape_text text;
 	char path[PATH_MAX], partitions[PATH_MAX];
 	struct site_paths p;
-	struct site_link l;
-	int n, r;
+	int n;
 
 	if (find_file(&shape->file, path) < 0 ||
 	    find_file(&shape->partitions, partitions) < 0)
@@ -179,14 +200,11 @@ static int fabric_up(struct admin_shape *shape)
 		options[1 + i] = text.words[i];
 		words[2 + i] = (char *)(uintptr_t)text.words[i];
 	}
-	if (site_paths_init(&p, site, true) < 0 ||
-	    site_start(
-		    &(struct site_start){ .paths = &p, .node = "", .options = options },
-		    &l) < 0)
+	if (site_paths_init(&p, site, true) < 0)
 		return EXIT_NO_SITE;
-	r = ask(&l, 2 + n, words);
-	site_link_close(&l);
-	return r;
+	return reach_and_ask(
+		&(struct site_start){ .paths = &p, .node = "", .options = options },
+		2 + n, words);
 }
 
 /* -- commands ----------------------------------------------------------------------- */

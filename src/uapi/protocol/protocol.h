@@ -169,7 +169,8 @@ struct uapi_drained {
 };
 
 /* A command of verbcast(1), in words (src/admin): of tools alone. Its answer may take as
- * long as the command does; nothing else may be asked meanwhile. */
+ * long as the command does; nothing else may be asked meanwhile. -EAGAIN: this site ends, for
+ * the sake of the command; the next one is to be asked. */
 struct uapi_admin {
 	uint32_t argc;    /* at least 1 */
 	uint32_t bytes;   /* of `words` in use; 0 behind them */

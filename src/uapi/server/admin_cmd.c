@@ -72,6 +72,15 @@ void uapi_admin_answer(struct uapi_admin_call *call, int exit_status, const char
 			 &reply, fd < 0 ? 0 : sizeof(reply), &fds);
 }
 
+void uapi_admin_put_off(struct uapi_admin_call *call)
+{
+	struct uapi_fds fds = { .out_count = 0 };
+
+	call->pending = false;
+	connection_reply(connection_of(call), UAPI_ADMIN, call->serial, -EAGAIN, NULL, 0,
+			 &fds);
+}
+
 void admin_goodbye(struct connection *c)
 {
 	const struct uapi_server_config *config = &c->server->config;

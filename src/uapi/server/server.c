@@ -23,6 +23,7 @@ struct lease {
 	struct list link;
 	struct uapi_server *server;
 	struct loop_io *io;
+	pid_t pid; /* as struct connection has it */
 	int pidfd;
 	bool is_private;
 };
@@ -55,7 +56,7 @@ static void lease_ended(void *arg, unsigned int events)
 }
 
 /* Takes `pidfd` over on success. */
-int uapi_lease_add(struct uapi_server *s, int pidfd, bool is_private)
+int uapi_lease_add(struct uapi_server *s, pid_t pid, int pidfd, bool is_private)
 {
 	struct lease *l;
 	int r;
@@ -71,12 +72,33 @@ int uapi_lease_add(struct uapi_server *s, int pidfd, bool is_private)
 		return r;
 	}
 	l->server = s;
+	l->pid = pid;
 	l->pidfd = pidfd;
 	l->is_private = is_private;
 	list_append(&s->leases, &l->link);
 	s->lease_count++;
 	uapi_server_presence(s, false);
 	return 0;
+}
+
+bool uapi_server_has_others(const struct uapi_server *s,
+			    const struct uapi_admin_call *call)
+{
+	const struct connection *caller = container_of(call, struct connection, admin);
+
+	/* 0: of another number space than ours, and so may be others. */
+	if (s->process_count || !caller->pid)
+		return true;
+	list_for_each(pos, &s->leases)
+		if (container_of(pos, struct lease, link)->pid != caller->pid)
+			return true;
+	list_for_each(pos, &s->connections) {
+		const struct connection *c = container_of(pos, struct connection, link);
+
+		if (c != caller && c->admin.pending)
+			return true;
+	}
+	return false;
 }
 
 /* -- the door ----------------------------------------------------------------------- */

@@ -111,9 +111,14 @@ void uapi_server_cm_put(const struct ib_node *node);
 int uapi_server_create(const struct uapi_server_config *config, struct uapi_server **ret);
 /* Disconnects every client and destroys what they hold. */
 void uapi_server_destroy(struct uapi_server *server);
-/* The end of a call: what verbcast is to exit with, and to print. */
 /* Of whoever has asked. */
 uid_t uapi_admin_uid(const struct uapi_admin_call *call);
+/* There is a process, a lease or a call in hand besides those of the caller. */
+bool uapi_server_has_others(const struct uapi_server *server,
+			    const struct uapi_admin_call *call);
+/* The end of a call: what verbcast is to exit with, and to print. */
 void uapi_admin_answer(struct uapi_admin_call *call, int exit_status, const char *text);
+/* Or: the site is about to end, and the next one is to be asked. */
+void uapi_admin_put_off(struct uapi_admin_call *call);
 
 #endif

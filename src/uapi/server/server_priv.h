@@ -109,7 +109,7 @@ void admin_goodbye(struct connection *c);
 extern const struct uapi_command netns_commands[];
 void netns_close(struct uapi_netns_store *store);
 
-int uapi_lease_add(struct uapi_server *s, int pidfd, bool is_private);
+int uapi_lease_add(struct uapi_server *s, pid_t pid, int pidfd, bool is_private);
 void uapi_server_presence(struct uapi_server *s, bool ended_private);
 
 #endif

@@ -230,7 +230,7 @@ static int site_lease(struct uapi_client *client, const void *request, void *rep
 	r = connection_check_pidfd(c, fds->in[0], &inner);
 	if (r < 0)
 		return r;
-	r = uapi_lease_add(c->server, fds->in[0], l->flags);
+	r = uapi_lease_add(c->server, c->pid, fds->in[0], l->flags);
 	if (r < 0)
 		return r;
 	fds->in[0] = -1;

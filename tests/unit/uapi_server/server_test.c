@@ -716,6 +716,102 @@ static void a_command_ends_with_who_asked(void **state)
 	assert_int_equal(world->admin_gone, 1);
 }
 
+static void lease_here(int fd)
+{
+	int pidfd = pidfd_open_process(getpid());
+	struct uapi_lease l = { 0 };
+	struct answer a;
+
+	assert_int_equal(ask(fd, UAPI_LEASE, &l, sizeof(l), &pidfd, 1, &a), 0);
+	close(pidfd);
+}
+
+static struct uapi_admin_call *call_later(int fd)
+{
+	struct uapi_admin w = words(1, "later", 6);
+
+	assert_true(send_op(fd, UAPI_ADMIN, &w, sizeof(w), NULL, 0));
+	turn();
+	assert_non_null(world->admin);
+	return world->admin;
+}
+
+static void others_are_processes_leases_and_calls_in_hand(void **state)
+{
+	int fd = hello_tool(), other = hello_tool();
+	struct uapi_admin_call *call, *second;
+	pid_t child;
+
+	/* Who has come to ask is no other, with a lease or without. */
+	lease_here(fd);
+	call = call_later(fd);
+	assert_false(uapi_server_has_others(world->server, call));
+
+	child = fork_client(true, false);
+	harness_until(world->present == 2, 5000, turn());
+	assert_true(uapi_server_has_others(world->server, call));
+	kill(child, SIGKILL);
+	harness_until(world->present == 1, 5000, turn());
+	waitpid(child, NULL, 0);
+	assert_false(uapi_server_has_others(world->server, call));
+
+	child = fork_client(false, false);
+	harness_until(world->present == 2, 5000, turn());
+	assert_true(uapi_server_has_others(world->server, call));
+	kill(child, SIGKILL);
+	harness_until(world->present == 1, 5000, turn());
+	waitpid(child, NULL, 0);
+
+	second = call_later(other);
+	assert_true(uapi_server_has_others(world->server, call));
+	uapi_admin_answer(second, 0, "");
+	assert_false(uapi_server_has_others(world->server, call));
+	uapi_admin_answer(call, 0, "");
+	close(fd);
+	close(other);
+	turn();
+}
+
+static void who_is_put_off_asks_the_next_site(void **state)
+{
+	int fd = hello_tool();
+	struct answer a;
+
+	uapi_admin_put_off(call_later(fd));
+	assert_true(receive(fd, &a));
+	assert_int_equal(a.h.op, UAPI_ADMIN);
+	assert_int_equal(a.h.serial, 4711);
+	assert_int_equal(a.h.status, -EAGAIN);
+	assert_int_equal(a.count, 0);
+	close(fd);
+	turn();
+	assert_int_equal(world->admin_gone, 0);
+}
+
+/* Both have come before the loop looks, the lease behind the command. */
+static void no_lease_is_granted_by_a_loop_that_was_stopped(void **state)
+{
+	struct uapi_admin w = words(1, "yield", 6);
+	int fd = hello_tool(), comer = hello_tool();
+	int pidfd = pidfd_open_process(getpid());
+	struct uapi_lease l = { 0 };
+	struct answer a;
+
+	assert_true(send_op(fd, UAPI_ADMIN, &w, sizeof(w), NULL, 0));
+	assert_true(send_op(comer, UAPI_LEASE, &l, sizeof(l), &pidfd, 1));
+	assert_int_equal(loop_run(world->loop), 0);
+	assert_true(receive(fd, &a));
+	assert_int_equal(a.h.status, -EAGAIN);
+	assert_false(receive(comer, &a));
+	assert_int_equal(world->present, 0);
+	uapi_server_destroy(world->server);
+	world->server = NULL;
+	assert_true(is_cut_off(comer));
+	close(pidfd);
+	close(fd);
+	close(comer);
+}
+
 static void words_that_are_none_are_refused(void **state)
 {
 	struct uapi_admin wrong[] = {
@@ -794,6 +890,9 @@ int main(void)
 		T(a_command_is_answered_later),
 		T(nothing_else_is_asked_while_a_command_lasts),
 		T(a_command_ends_with_who_asked),
+		T(others_are_processes_leases_and_calls_in_hand),
+		T(who_is_put_off_asks_the_next_site),
+		T(no_lease_is_granted_by_a_loop_that_was_stopped),
 		T(words_that_are_none_are_refused),
 		T(processes_command_nothing),
 	};

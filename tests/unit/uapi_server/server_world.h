@@ -112,10 +112,14 @@ static void admin(void *arg, struct uapi_admin_call *call, int argc, char **argv
 	for (int i = 0; i < argc; i++)
 		at += (size_t)snprintf(w->admin_words + at, sizeof(w->admin_words) - at,
 				       "%s%s", i ? " " : "", argv[i]);
-	if (!strcmp(argv[0], "later"))
+	if (!strcmp(argv[0], "later")) {
 		w->admin = call;
-	else
+	} else if (!strcmp(argv[0], "yield")) {
+		uapi_admin_put_off(call);
+		loop_stop(w->loop);
+	} else {
 		uapi_admin_answer(call, 0, "at once");
+	}
 }
 
 static void admin_gone(void *arg, struct uapi_admin_call *call)
