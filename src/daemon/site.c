@@ -354,6 +354,11 @@ static bool recompile(void *arg)
 	return hca_site_recompile(((struct site *)arg)->hca);
 }
 
+static uint32_t recompile_mlid(void *arg, uint16_t mlid)
+{
+	return hca_site_recompile_mlid(((struct site *)arg)->hca, mlid);
+}
+
 static int create_fabric(struct site *s)
 {
 	const struct site_fabric_config config = {
@@ -367,6 +372,7 @@ static int create_fabric(struct site *s)
 		.only_name = NODES_FIRST_NAME,
 		.guid_seed = guid_seed(s),
 		.follow = recompile,
+		.follow_mlid = recompile_mlid,
 		.carry = carry,
 		.arg = s,
 	};

@@ -226,6 +226,12 @@ static void routes_changed(void *arg)
 	path_fabric_routes_changed(((struct site_fabric *)arg)->path);
 }
 
+static void multicast_changed(void *arg, uint16_t first_mlid, uint32_t rows)
+{
+	path_fabric_multicast_changed(((struct site_fabric *)arg)->path, first_mlid,
+				      rows);
+}
+
 static void carry(void *arg, uint16_t first_lid, uint16_t last_lid)
 {
 	const struct site_fabric *f = arg;
@@ -241,6 +247,7 @@ static int create_net(struct site_fabric *f, const struct topology *t)
 		.random = f->config.random,
 		.topology = t,
 		.routes_changed = routes_changed,
+		.multicast_changed = multicast_changed,
 		.carry = carry,
 		.arg = f,
 	};
@@ -271,6 +278,7 @@ static int create_path(struct site_fabric *f)
 		.fabric = f->net,
 		.timers = f->config.timers,
 		.follow = f->config.follow,
+		.follow_mlid = f->config.follow_mlid,
 		.arg = f->config.arg,
 	};
 

@@ -29,6 +29,7 @@ struct site_fabric_config {
 	uint64_t guid_seed;
 	/* As path_fabric_config's. */
 	bool (*follow)(void *arg);
+	uint32_t (*follow_mlid)(void *arg, uint16_t mlid);
 	/* As fabric_config's. May be null. */
 	void (*carry)(void *arg, uint16_t first_lid, uint16_t last_lid);
 	void *arg;

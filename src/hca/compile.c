@@ -2,7 +2,7 @@
 /*
  * From the path's answers to the tables: the entries that lead to a group, and which LIDs
  * are reached from a port. Asked when a group is made, and again, a slice at a time, when
- * the routes have changed.
+ * the routes have changed; out of turn, when those of its multicast LID have.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,8 @@
 
 /* Entries looked at in one slice: well below a millisecond. */
 #define SLICE  2048u
+/* What is looked at out of turn, where little of it changes: below a millisecond, too. */
+#define LITTLE (4 * SLICE)
 /* What to ask for the senders of a LID counts as, where there are hundreds of ports. */
 #define ASKING 128u
 
@@ -221,12 +223,17 @@ static uint32_t compile_senders(struct hca_device *to)
 
 /* -- when routes have changed ------------------------------------------------------- */
 
+static bool is_stale(const struct hca_group *group)
+{
+	return group->routes != routes_of_group(group);
+}
+
 static void find_stale_groups(struct hca_device *dev)
 {
 	list_for_each_safe(l, &dev->compiled) {
 		struct hca_group *group = container_of(l, struct hca_group, compile_link);
 
-		if (group->routes == routes_of_group(group))
+		if (!is_stale(group))
 			continue;
 		list_remove(l);
 		list_append(&dev->site->stale, l);
@@ -252,10 +259,8 @@ static void find_stale(struct hca_site *site)
 }
 
 /* Returns how many entries it looked at. */
-static uint32_t compile_next(struct hca_site *site)
+static uint32_t compile_anew(struct hca_group *group)
 {
-	struct hca_group *group =
-		container_of(site->stale.next, struct hca_group, compile_link);
 	int r;
 
 	list_remove(&group->compile_link);
@@ -265,6 +270,12 @@ static uint32_t compile_next(struct hca_site *site)
 		log_error("%s: a group is not reached from everywhere: %s",
 			  group->device->ib.name, strerror(-r));
 	return group->entry_count + 1;
+}
+
+static uint32_t compile_next(struct hca_site *site)
+{
+	return compile_anew(
+		container_of(site->stale.next, struct hca_group, compile_link));
 }
 
 static uint32_t senders_next(struct hca_site *site)
@@ -294,4 +305,45 @@ bool hca_site_recompile(struct hca_site *site)
 	while (done < SLICE && !list_empty(&site->stale))
 		done += compile_next(site);
 	return !is_done(site);
+}
+
+/* -- when a multicast LID has other rows -------------------------------------------- */
+
+static bool is_to_follow(const struct hca_group *group)
+{
+	return !group->device->ib.removed && is_stale(group);
+}
+
+/* Entries to look at, as far as they are known before; from LITTLE on, so many or more. */
+static uint32_t cost_of(const struct hca_site *site, uint16_t mlid)
+{
+	uint32_t cost = 0;
+
+	hash_for_each_match(node, &site->mlids, mlid) {
+		const struct hca_group *group =
+			container_of(node, struct hca_group, mlid_node);
+
+		if (is_to_follow(group))
+			cost += group->entry_count + 1;
+		if (cost >= LITTLE)
+			break;
+	}
+	return cost;
+}
+
+/* Groups that turn out to have many more entries than before are stopped at; what is left
+ * is stale, as before. */
+uint32_t hca_site_recompile_mlid(struct hca_site *site, uint16_t mlid)
+{
+	uint32_t cost = cost_of(site, mlid), done = 0;
+
+	if (cost >= LITTLE)
+		return 0;
+	hash_for_each_match(node, &site->mlids, mlid) {
+		struct hca_group *group = container_of(node, struct hca_group, mlid_node);
+
+		if (done < cost + SLICE && is_to_follow(group))
+			done += compile_anew(group);
+	}
+	return done;
 }

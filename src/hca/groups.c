@@ -84,6 +84,8 @@ static int group_create(struct hca_device *dev, uint32_t port_num,
 	hash_insert(&dev->groups, &group->node, group_hash(port_num, mgid));
 	list_append(&dev->group_list, &group->link);
 	list_append(&dev->compiled, &group->compile_link);
+	if (dev->infiniband)
+		hash_insert(&dev->site->mlids, &group->mlid_node, mlid);
 	dev->use.groups++;
 	*ret = group;
 	return 0;
@@ -96,6 +98,8 @@ static void group_put(struct hca_device *dev, struct hca_group *group)
 	list_remove(&group->link);
 	list_remove(&group->compile_link);
 	hash_remove(&dev->groups, &group->node);
+	if (dev->infiniband)
+		hash_remove(&dev->site->mlids, &group->mlid_node);
 	hca_group_uncompile(group);
 	dev->use.groups--;
 	free(group);

@@ -36,8 +36,9 @@ struct hca_group_process {
  */
 struct hca_group {
 	struct hash_node node;
-	struct list link;         /* in device.group_list */
-	struct list compile_link; /* in device.compiled or site.stale */
+	struct list link;           /* in device.group_list */
+	struct list compile_link;   /* in device.compiled or site.stale */
+	struct hash_node mlid_node; /* in site.mlids */
 	struct hca_device *device;
 	union ib_gid mgid;
 	uint16_t mlid; /* of the attaches; 0 on Ethernet, where none counts */

@@ -56,6 +56,12 @@ void hca_site_destroy(struct hca_site *site);
  * more. May be called at any time; for path_fabric_config.follow.
  */
 bool hca_site_recompile(struct hca_site *site);
+/*
+ * The same of one multicast LID, out of turn and at once. Returns how many answers were
+ * looked at. Where they are many (8,192), they are left to hca_site_recompile: a group of
+ * n ports has at least n for each of them. For path_fabric_config.follow_mlid.
+ */
+uint32_t hca_site_recompile_mlid(struct hca_site *site, uint16_t mlid);
 
 /* -- device ------------------------------------------------------------------------- */
 

@@ -23,8 +23,9 @@ struct hca_site {
 	uint32_t gid_serial; /* shm_gid_entry.valid of the youngest entry */
 	struct hca_process *processes[SHM_SLOTS_MAX];
 	struct list devices; /* struct hca_device.site_link, from creation to destruction */
-	struct hash entries;   /* struct hca_entry by (ingress port, MGID, MLID) */
-	struct list stale;     /* struct hca_group.compile_link: to be compiled anew */
+	struct hash entries; /* struct hca_entry by (ingress port, MGID, MLID) */
+	struct hash mlids;   /* struct hca_group.mlid_node by MLID; of InfiniBand alone */
+	struct list stale;   /* struct hca_group.compile_link: to be compiled anew */
 	struct list unreached; /* struct hca_device.reach_link: the same of its senders */
 	/* +1 when devices or their LIDs change: what is known of senders is true no more. */
 	uint64_t senders_serial;

@@ -19,12 +19,17 @@ int hca_site_create(struct shm_tables *tables, struct hca_site **ret)
 	r = hash_init(&site->entries);
 	if (r < 0)
 		goto free_site;
-	r = hca_ids_init(&site->keys, 1, 0xffffff, HCA_IDS_ROUND);
+	r = hash_init(&site->mlids);
 	if (r < 0)
 		goto fini_entries;
+	r = hca_ids_init(&site->keys, 1, 0xffffff, HCA_IDS_ROUND);
+	if (r < 0)
+		goto fini_mlids;
 	*ret = site;
 	return 0;
 
+fini_mlids:
+	hash_fini(&site->mlids);
 fini_entries:
 	hash_fini(&site->entries);
 free_site:
@@ -37,6 +42,7 @@ void hca_site_destroy(struct hca_site *site)
 	if (!site)
 		return;
 	hca_ids_fini(&site->keys);
+	hash_fini(&site->mlids);
 	hash_fini(&site->entries);
 	free(site);
 }

@@ -211,6 +211,11 @@ static bool recompile(void *arg)
 	return hca_site_recompile(((struct own_site *)arg)->hca);
 }
 
+static uint32_t recompile_mlid(void *arg, uint16_t mlid)
+{
+	return hca_site_recompile_mlid(((struct own_site *)arg)->hca, mlid);
+}
+
 static int create_fabric(struct own_site *s)
 {
 	const struct admin_shape shape = {
@@ -224,6 +229,7 @@ static int create_fabric(struct own_site *s)
 		.only_name = NODES_FIRST_NAME,
 		.guid_seed = s->config.seed,
 		.follow = recompile,
+		.follow_mlid = recompile_mlid,
 		.arg = s,
 	};
 

@@ -174,6 +174,7 @@ int fabric_create(const struct fabric_config *config, struct fabric **ret)
 	}
 	/* Nobody asked before, so nobody hears of the links that came up. */
 	f->routes_changed = config->routes_changed;
+	f->multicast_changed = config->multicast_changed;
 	f->carry = config->carry;
 	f->arg = config->arg;
 	*ret = f;

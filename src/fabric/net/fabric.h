@@ -31,6 +31,9 @@ struct fabric_config {
 	/* Some forwarding table, link or port state changed: what fabric_walk_* would
 	 * answer may be another. Often called; from inside anything. May be null. */
 	void (*routes_changed)(void *arg);
+	/* Before that, and as often: what changed is rows of a multicast table, those from
+	 * `first_mlid` on whose bits are set. May be null. */
+	void (*multicast_changed)(void *arg, uint16_t first_mlid, uint32_t rows);
 	/* What was sent to these LIDs until now, and is not counted yet, is to be told by
 	 * fabric_port_carry: what is sent from now on goes other ways, or somebody asks for
 	 * counters. As often, and from inside anything. May be null. */

@@ -152,6 +152,7 @@ struct fabric {
 	uint64_t hop_latency_ns;
 	uint8_t mtu_cap;
 	void (*routes_changed)(void *arg);
+	void (*multicast_changed)(void *arg, uint16_t first_mlid, uint32_t rows);
 	void (*carry)(void *arg, uint16_t first_lid, uint16_t last_lid);
 	void *arg;
 

@@ -13,12 +13,17 @@ static void tell_of_routes(struct fabric *f)
 
 void net_multicast_changed(struct fabric *f, uint32_t block, uint32_t rows)
 {
+	uint32_t first = block * NET_MFT_BLOCK;
+
 	f->generation++;
-	for (; rows; rows &= rows - 1) {
-		uint32_t index = block * NET_MFT_BLOCK + (uint32_t)__builtin_ctz(rows);
+	for (uint32_t left = rows; left; left &= left - 1) {
+		uint32_t index = first + (uint32_t)__builtin_ctz(left);
 
 		f->mlid_generations[index & (NET_MLIDS - 1)] = f->generation;
 	}
+	if (f->multicast_changed)
+		f->multicast_changed(f->arg, (uint16_t)(IB_LID_MULTICAST_BASE + first),
+				     rows);
 	tell_of_routes(f);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ports of the fabric at their places, and when answers about them change.
+ * Ports of the fabric at their places, and what they are.
  */
 #include <endian.h>
 #include <errno.h>
@@ -11,71 +11,6 @@
 
 #define PLACES_FIRST 16u
 #define PLACES_MAX   65536u
-#define FOLLOW_REST  9u /* times as long as it took */
-
-/* -- when answers change ------------------------------------------------------------- */
-
-/* A subnet manager at work changes answers all the time. Who asks for all of them anew
- * each time would have no time left to carry what changes them: he rests in between. */
-static void follow_later(struct path_fabric *pf)
-{
-	uint64_t rest = FOLLOW_REST * (pf->ended_ns - pf->began_ns);
-	uint64_t now = pf->timer.queue->now_ns;
-
-	if (pf->timer.armed)
-		return;
-	timer_arm(&pf->timer, pf->ended_ns + rest > now ? pf->ended_ns + rest - now : 0);
-}
-
-static void answers_changed(struct path_fabric *pf)
-{
-	pf->changes++;
-	follow_later(pf);
-}
-
-static void follow(struct timer *timer)
-{
-	struct path_fabric *pf = container_of(timer, struct path_fabric, timer);
-	uint64_t now = timer->queue->now_ns;
-
-	if (!pf->following) {
-		pf->began_ns = now;
-		pf->followed = path_generation(pf);
-	}
-	pf->following = pf->config.follow && pf->config.follow(pf->config.arg);
-	pf->ended_ns = now;
-	if (pf->following)
-		timer_arm(&pf->timer, 0);
-	else if (pf->followed != path_generation(pf))
-		follow_later(pf);
-}
-
-void path_fabric_routes_changed(void *arg)
-{
-	if (arg)
-		follow_later(arg);
-}
-
-uint64_t path_generation(void *arg)
-{
-	const struct path_fabric *pf = arg;
-
-	return pf->changes + fabric_routes_generation(pf->config.fabric);
-}
-
-uint64_t path_mlid_generation(void *arg, uint16_t mlid)
-{
-	const struct path_fabric *pf = arg;
-
-	return pf->changes + fabric_mlid_generation(pf->config.fabric, mlid);
-}
-
-uint64_t path_senders_generation(void *arg)
-{
-	const struct path_fabric *pf = arg;
-
-	return pf->changes + fabric_unicast_generation(pf->config.fabric);
-}
 
 /* -- ports at their places ------------------------------------------------------------ */
 
@@ -120,7 +55,7 @@ static void changed(void *arg, unsigned int changes)
 	if (changes & FABRIC_PORT_PKEYS)
 		bound_pkeys_read(b);
 	if (changes & (FABRIC_PORT_STATE | FABRIC_PORT_LID | FABRIC_PORT_PKEYS))
-		answers_changed(b->pf);
+		path_answers_changed(b->pf);
 	if (b->listener && b->listener->changed)
 		b->listener->changed(b->listener_arg, changes);
 	if (b->ops->changed)
@@ -173,7 +108,7 @@ int path_fabric_bind(struct path_fabric *pf, uint32_t place, struct fabric_port 
 	pf->places[place] = b;
 	bound_pkeys_read(b);
 	fabric_port_attach(port, &port_ops, b);
-	answers_changed(pf);
+	path_answers_changed(pf);
 	return 0;
 }
 
@@ -200,7 +135,7 @@ void path_fabric_unbind(struct path_fabric *pf, uint32_t place)
 	pf->places[place] = NULL;
 	sources_forget(pf);
 	free(b);
-	answers_changed(pf);
+	path_answers_changed(pf);
 }
 
 struct fabric_port *path_fabric_port(const struct path_fabric *pf, uint32_t place)
@@ -306,7 +241,7 @@ int path_fabric_create(const struct path_fabric_config *config, struct path_fabr
 		return -ENOMEM;
 	pf->config = *config;
 	pf->path = (struct path){ .ops = &ops, .arg = pf };
-	timer_init(&pf->timer, config->timers, follow);
+	changes_init(pf);
 	r = hash_init(&pf->ports);
 	if (r == 0)
 		r = hash_init(&pf->trees);
@@ -325,7 +260,7 @@ void path_fabric_destroy(struct path_fabric *pf)
 		return;
 	for (uint32_t place = 0; place < pf->room; place++)
 		path_fabric_unbind(pf, place);
-	timer_disarm(&pf->timer);
+	changes_fini(pf);
 	trees_forget(pf);
 	hash_fini(&pf->trees);
 	hash_fini(&pf->ports);

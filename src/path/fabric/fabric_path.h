@@ -25,6 +25,11 @@ struct path_fabric_config {
 	 * a timer, once for all that changed in between. Does a slice of the work; true:
 	 * there is more, call again. Null: nobody has compiled any. */
 	bool (*follow)(void *arg);
+	/* The same of one multicast LID, whose rows in the switches' tables are others now;
+	 * called at once, whatever `follow` has yet to do, and however long it rests. Asks
+	 * anew if that is little, else leaves it to `follow`. How many answers it looked at,
+	 * 0 if none. Null: nobody wants to know. */
+	uint32_t (*follow_mlid)(void *arg, uint16_t mlid);
 	void *arg;
 };
 
@@ -38,6 +43,8 @@ const struct path *path_fabric_path(struct path_fabric *pf);
 /* For fabric_config.routes_changed, which is there before anything of this: from inside
  * anything. `arg` is the path_fabric; null is fine. */
 void path_fabric_routes_changed(void *arg);
+/* The same for fabric_config.multicast_changed. */
+void path_fabric_multicast_changed(void *arg, uint16_t first_mlid, uint32_t rows);
 
 /* Each may be null. Both as struct fabric_port_ops says. */
 struct path_fabric_port_ops {

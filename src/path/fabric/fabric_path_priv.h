@@ -32,14 +32,20 @@ struct tree {
 	uint64_t *ingress[];
 };
 
+#define PATH_MLID_WORDS (0x4000u / 64u)
+
 struct path_fabric {
 	struct path_fabric_config config;
 	struct path path;
-	struct timer timer;          /* armed while somebody is to ask anew */
-	bool following;              /* between two slices of that */
-	uint64_t began_ns, ended_ns; /* it did so last */
-	uint64_t followed;           /* path_generation of when it began */
-	uint64_t changes;            /* besides those that the fabric counts */
+	struct timer timer;              /* armed while somebody is to ask anew */
+	bool following;                  /* between two slices of that */
+	uint64_t began_ns, ended_ns;     /* it did so last */
+	uint64_t followed;               /* path_generation of when it began */
+	uint64_t changes;                /* besides those that the fabric counts */
+	struct timer mlid_timer;         /* armed while there are such bits */
+	uint64_t mlids[PATH_MLID_WORDS]; /* a bit a MLID: its rows are others now */
+	uint32_t mlid_word;              /* whose turn it is */
+	uint64_t mlids_paid_ns;          /* what was done has had its time by then */
 	struct hash ports;
 	struct bound_port **places; /* [room] */
 	uint32_t room;
@@ -51,6 +57,12 @@ struct path_fabric {
 
 struct bound_port *bound_at(const struct path_fabric *pf, uint32_t place);
 struct bound_port *bound_of(const struct path_fabric *pf, const struct fabric_port *port);
+
+/* changes.c */
+void changes_init(struct path_fabric *pf);
+void changes_fini(struct path_fabric *pf);
+/* Of all, by something that the fabric does not count. */
+void path_answers_changed(struct path_fabric *pf);
 uint64_t path_generation(void *arg);
 uint64_t path_senders_generation(void *arg);
 uint64_t path_mlid_generation(void *arg, uint16_t mlid);

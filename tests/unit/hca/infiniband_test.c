@@ -509,6 +509,70 @@ static void many_groups_are_compiled_in_slices(void **state)
 	assert_false(hca_site_recompile(world.site));
 }
 
+static void one_mlid_is_compiled_out_of_turn(void **state)
+{
+	enum {
+		GROUPS = 4096,
+		OTHER = MLID + 2, /* reached as MLID is */
+	};
+	union ib_gid gid = group_gid(1), other = group_gid(2);
+	uint32_t entry;
+
+	to_init(hosts[0].qp);
+	for (unsigned int g = 2; g < 2 + GROUPS; g++)
+		assert_int_equal(attach(&hosts[0], g, OTHER), 0);
+	join_group(1);
+	fabric.reach[MLID & 1][2][0] = fabric.reach[MLID & 1][2][1] = true;
+	fabric.generation++;
+	assert_true(hca_site_recompile(world.site));
+	assert_int_equal(shm_group_find(world.tables, 2, gid.raw, MLID), SHM_NONE);
+	assert_int_equal(hca_site_recompile_mlid(world.site, MLID), 3);
+	entry = shm_group_find(world.tables, 2, gid.raw, MLID);
+	assert_int_not_equal(entry, SHM_NONE);
+	assert_compiled();
+	assert_int_equal(hca_site_recompile_mlid(world.site, MLID), 0);
+	/* What is no little is not even begun. */
+	assert_int_equal(hca_site_recompile_mlid(world.site, OTHER), 0);
+	assert_int_equal(shm_group_find(world.tables, 2, other.raw, OTHER), SHM_NONE);
+	while (hca_site_recompile(world.site))
+		;
+	assert_int_not_equal(shm_group_find(world.tables, 2, other.raw, OTHER), SHM_NONE);
+	assert_int_equal(shm_group_find(world.tables, 2, gid.raw, MLID), entry);
+	for (unsigned int g = 2; g < 2 + GROUPS; g++)
+		assert_int_equal(detach(&hosts[0], g, OTHER), 0);
+	assert_int_equal(hca_site_recompile_mlid(world.site, OTHER), 0);
+}
+
+/* 1,000 groups look little while nobody reaches them. */
+static void who_turns_out_to_be_no_little_is_stopped_at(void **state)
+{
+	enum {
+		GROUPS = 1000
+	};
+	unsigned int compiled = 0;
+	uint32_t done;
+
+	to_init(hosts[0].qp);
+	for (unsigned int g = 2; g < 2 + GROUPS; g++)
+		assert_int_equal(attach(&hosts[0], g, MLID), 0);
+	for (uint32_t from = 1; from < PORTS; from++)
+		fabric.reach[MLID & 1][from][0] = true;
+	fabric.generation++;
+	done = hca_site_recompile_mlid(world.site, MLID);
+	assert_true(done >= 2 * GROUPS + 2048 && done <= 2 * GROUPS + 2048 + PORTS);
+	assert_true(hca_site_recompile(world.site));
+	while (hca_site_recompile(world.site))
+		;
+	for (unsigned int g = 2; g < 2 + GROUPS; g++) {
+		union ib_gid gid = group_gid(g);
+
+		compiled += shm_group_find(world.tables, PORTS - 1, gid.raw, MLID) !=
+			    SHM_NONE;
+		assert_int_equal(detach(&hosts[0], g, MLID), 0);
+	}
+	assert_int_equal(compiled, GROUPS);
+}
+
 static void nothing_leads_to_a_removed_device(void **state)
 {
 	union ib_gid gid = group_gid(1);
@@ -520,6 +584,9 @@ static void nothing_leads_to_a_removed_device(void **state)
 	assert_int_equal(shm_group_find(world.tables, 0, gid.raw, MLID), SHM_NONE);
 	assert_int_equal(shm_group_find(world.tables, 1, gid.raw, MLID), SHM_NONE);
 	recompile();
+	assert_int_equal(shm_group_find(world.tables, 1, gid.raw, MLID), SHM_NONE);
+	fabric.generation++;
+	assert_int_equal(hca_site_recompile_mlid(world.site, MLID), 0);
 	assert_int_equal(shm_group_find(world.tables, 1, gid.raw, MLID), SHM_NONE);
 }
 
@@ -559,6 +626,8 @@ int main(void)
 		T(entries_follow_the_routes_while_members_stay),
 		T(unreached_is_told_from_reached_by_generations),
 		T(many_groups_are_compiled_in_slices),
+		T(one_mlid_is_compiled_out_of_turn),
+		T(who_turns_out_to_be_no_little_is_stopped_at),
 		T(nothing_leads_to_a_removed_device),
 		T(lids_are_reached_as_the_path_says),
 	};
