@@ -286,13 +286,17 @@ struct run {
 	_Atomic uint64_t *delivered; /* the member's; null: there is no run */
 	struct engine_qp *qp;
 	struct heard *heard;
-	struct run_words words; /* route: that of the last one */
+	struct run_words words; /* route and shape: those of the last one */
 	uint64_t generation;
 	uint32_t epoch; /* rx.epoch that it began in */
 	uint32_t qkey;
-	uint16_t own_pkey; /* of the queue pair */
-	uint32_t count;    /* completed, and not yet counted */
+	const _Atomic uint16_t *pkey_now; /* of the queue pair, where the daemon writes */
+	uint16_t pkey;
+	bool goes_on;   /* has had a second one: wc and region are there */
+	uint32_t count; /* completed, and not yet counted */
 	uint64_t bytes;
+	struct mr region; /* where the last receive lay; length 0: not known */
+	struct ibv_wc wc; /* but for what differs from one to the next */
 };
 
 /* -- whom we hear (senders.c, rx.c) -------------------------------------------------- */
@@ -359,7 +363,8 @@ struct rx {
 	uint32_t indices;
 	uint32_t serial;
 	uint32_t turns;
-	uint32_t epoch; /* +1 after a change of attachments or queue pairs: runs end */
+	uint32_t epoch; /* +1 after a change of attachments, queue pairs or regions: runs
+			 * end */
 	uint32_t silent_next;   /* the slot whose silent log is visited next */
 	struct engine_cq *sink; /* whose poll runs the turn; null: nobody's */
 	void *attachments_mapping;
@@ -427,6 +432,7 @@ struct tx {
 	struct engine_ah *last_ah;     /* of this batch; found to be true in it */
 	uint64_t ring[SHM_SLOT_WORDS]; /* whom the batch is for, besides last_ah's peers */
 	uint32_t ring_words;           /* a bit a word of ring that is not zero */
+	struct mr region;              /* of the last plain request; length 0: none */
 	struct tx_place *places;       /* [SHM_LOG_SLOTS] */
 	struct ordinal *ordinals;      /* [SHM_GROUPS_MAX] */
 	struct receiver **receivers;   /* [SHM_SLOTS_MAX] */
@@ -847,10 +853,13 @@ static inline int qp_state(const struct engine_qp *qp)
 {
 	return atomic_load_explicit(&qp->state, memory_order_acquire);
 }
+static inline const _Atomic uint16_t *qp_pkey_at(const struct engine_qp *qp)
+{
+	return &qp->port->pkeys[qp->attr.pkey_index];
+}
 static inline uint16_t qp_pkey(const struct engine_qp *qp)
 {
-	return atomic_load_explicit(&qp->port->pkeys[qp->attr.pkey_index],
-				    memory_order_relaxed);
+	return atomic_load_explicit(qp_pkey_at(qp), memory_order_relaxed);
 }
 
 /* mcast.c: under rx */
@@ -886,8 +895,8 @@ static inline uint32_t mr_bucket(const struct mr_table *t, uint32_t lkey)
 {
 	return (lkey * 0x9e3779b1u >> 7) & t->mask;
 }
-static inline uint8_t *mr_translate(const struct engine *e, uint32_t pd, uint32_t lkey,
-				    uint64_t addr, uint64_t length, unsigned int access)
+static inline const struct mr *mr_find(const struct engine *e, uint32_t pd, uint32_t lkey,
+				       unsigned int access)
 {
 	const struct mr_table *t = &e->mrs;
 	const struct mr *mr;
@@ -901,10 +910,21 @@ static inline uint8_t *mr_translate(const struct engine *e, uint32_t pd, uint32_
 	}
 	if (unlikely(mr->pd != pd || (mr->access & access) != access))
 		return NULL;
+	return mr;
+}
+static inline uint8_t *mr_memory(const struct mr *mr, uint64_t addr, uint64_t length)
+{
 	if (unlikely(addr < mr->iova || length > mr->length ||
 		     addr - mr->iova > mr->length - length))
 		return NULL;
 	return mr->addr + (addr - mr->iova);
+}
+static inline uint8_t *mr_translate(const struct engine *e, uint32_t pd, uint32_t lkey,
+				    uint64_t addr, uint64_t length, unsigned int access)
+{
+	const struct mr *mr = mr_find(e, pd, lkey, access);
+
+	return likely(mr) ? mr_memory(mr, addr, length) : NULL;
 }
 
 /* Counters have one writer each, the holder of a lock, so no locked addition is needed. */

@@ -114,6 +114,8 @@ void engine_mr_remove(struct engine *e, uint32_t lkey)
 	lock_take(&e->tx_lock);
 	lock_take(&e->rx_lock);
 	mr_remove_locked(&e->mrs, lkey);
+	e->tx.region = (struct mr){ 0 };
+	e->rx.epoch++; /* runs know it */
 	lock_drop(&e->rx_lock);
 	lock_drop(&e->tx_lock);
 }

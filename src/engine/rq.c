@@ -62,35 +62,51 @@ int rq_post(struct recv_queue *rq, uint32_t max_sge, const struct ibv_recv_wr *w
 	return 0;
 }
 
-static int post_in_state(struct engine_qp *qp, const struct ibv_recv_wr *wr)
+/* What every request is answered in this state, or 0. */
+static int check_state(const struct engine_qp *qp, int state)
 {
-	int state = qp_state(qp);
-
 	if (unlikely(state == IBV_QPS_RESET || qp->config.srq))
 		return EINVAL;
 	if (unlikely(atomic_load_explicit(&qp->engine->failed, memory_order_relaxed)))
 		return ENODEV;
-	if (likely(state != IBV_QPS_ERR))
-		return rq_post(&qp->rq, qp->config.cap.max_recv_sge, wr);
+	return 0;
+}
+
+static int post_to_failed(struct engine_qp *qp, const struct ibv_recv_wr *wr)
+{
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->config.cap.max_recv_sge)
 		return EINVAL;
 	flush_one(qp, wr->wr_id);
 	return 0;
 }
 
-int engine_qp_post_recv(struct engine_qp *qp, struct ibv_recv_wr *wr,
-			struct ibv_recv_wr **bad_wr)
+/* The state stays what it is while the lock is held. */
+static int post_all(struct engine_qp *qp, struct ibv_recv_wr *wr,
+		    struct ibv_recv_wr **bad_wr)
 {
-	int r = 0;
+	const int state = qp_state(qp);
+	int r = check_state(qp, state);
 
-	lock_take(&qp->lock);
 	for (; wr; wr = wr->next) {
-		r = post_in_state(qp, wr);
+		if (unlikely(!r && state == IBV_QPS_ERR))
+			r = post_to_failed(qp, wr);
+		else if (likely(!r))
+			r = rq_post(&qp->rq, qp->config.cap.max_recv_sge, wr);
 		if (unlikely(r)) {
 			*bad_wr = wr;
 			break;
 		}
 	}
+	return r;
+}
+
+int engine_qp_post_recv(struct engine_qp *qp, struct ibv_recv_wr *wr,
+			struct ibv_recv_wr **bad_wr)
+{
+	int r;
+
+	lock_take(&qp->lock);
+	r = post_all(qp, wr, bad_wr);
 	lock_drop(&qp->lock);
 	engine_settle(qp->engine);
 	return r;

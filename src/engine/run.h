@@ -35,7 +35,9 @@ static inline void run_begin(struct engine *e, struct sender *s, const struct me
 	run->generation = d->generation;
 	run->epoch = e->rx.epoch;
 	run->qkey = d->qkey;
-	run->own_pkey = qp_pkey(m->qp);
+	run->pkey_now = qp_pkey_at(m->qp);
+	run->pkey = atomic_load_explicit(run->pkey_now, memory_order_relaxed);
+	run->goes_on = false;
 }
 
 /* Store what was added up. */
@@ -62,20 +64,95 @@ static inline bool run_holds(const struct engine *e, const struct sender *s,
 			     const struct run *run)
 {
 	return run->delivered && run->epoch == e->rx.epoch &&
-	       run->own_pkey == qp_pkey(run->qp) &&
+	       atomic_load_explicit(run->pkey_now, memory_order_relaxed) == run->pkey &&
 	       atomic_load_explicit(s->flow_src_valid, memory_order_relaxed) ==
 		       s->flow_src_serial;
 }
 
 static inline bool run_goes_on(const struct run *run, const struct shm_log_slot *slot,
-			       const struct run_words *words, uint64_t keys)
+			       uint64_t route, uint64_t keys)
 {
 	/* The next ordinal, too. */
-	return words->route == run->words.route + (1ull << 32) &&
-	       words->numbers == run->words.numbers && words->gids == run->words.gids &&
-	       !((words->shape ^ run->words.shape) & RUN_SHAPE_MASK) &&
+	return route == run->words.route + (1ull << 32) &&
+	       read_word(&slot->numbers) == run->words.numbers &&
+	       read_word(&slot->gids) == run->words.gids &&
 	       shm_log_low(keys) == run->qkey &&
 	       read_word(&slot->generation) == run->generation;
+}
+
+/* Another length. False: more is another, or it is nonsense. */
+static inline bool run_fit(struct run *run, struct sender *s, uint64_t shape)
+{
+	const uint32_t length = (uint16_t)shape;
+
+	if ((shape ^ run->words.shape) & RUN_SHAPE_MASK || length > ENGINE_MTU_MAX)
+		return false;
+	run->words.shape = shape;
+	flow_fit(s,
+		 ud_wire_bytes(length, shape >> SHM_LOG_FLAGS_SHIFT & SHM_LOG_WITH_IMM));
+	return true;
+}
+
+/* The second one: most runs have none. */
+static __attribute__((noinline)) void run_prepare(struct run *run, const struct sender *s)
+{
+	const struct rx_datagram d = {
+		.src_qpn = shm_log_high(run->words.numbers) & 0xffffff,
+		.flags = (uint8_t)(run->words.shape >> SHM_LOG_FLAGS_SHIFT),
+		.address = s->flow_address,
+	};
+
+	write_completion(&run->wc, run->qp, 0, &d);
+	run->region = (struct mr){ 0 };
+	run->goes_on = true;
+}
+
+static inline uint8_t *run_memory(struct engine *e, struct run *run,
+				  const struct ibv_sge *sge, uint32_t bytes)
+{
+	const struct mr *mr;
+
+	if (unlikely(sge->lkey != run->region.lkey)) {
+		mr = mr_find(e, run->qp->receives_pd, sge->lkey, IBV_ACCESS_LOCAL_WRITE);
+		if (!mr)
+			return NULL;
+		run->region = *mr;
+	}
+	return mr_memory(&run->region, sge->addr, bytes);
+}
+
+/* Into the caller's array, in pieces as wide as they are read by most. */
+static inline void run_complete(const struct run *run, uint64_t wr_id, uint32_t bytes,
+				uint32_t imm)
+{
+	struct engine_cq *cq = run->qp->config.recv_cq;
+	struct ibv_wc *wc = cq->direct++;
+
+	cq->direct_left--;
+	*wc = run->wc;
+	wc->wr_id = wr_id;
+	wc->byte_len = bytes;
+	wc->imm_data = imm;
+	cq_notify(cq, run->words.shape >> SHM_LOG_FLAGS_SHIFT & SHM_LOG_SOLICITED);
+}
+
+/* Its two parts, once it is sure that they are within the log. False: it is not there any
+ * more. */
+static inline bool run_copy(const struct sender *s, const struct shm_log_slot *slot,
+			    uint64_t p, uint32_t length, uint8_t *to)
+{
+	struct rx_datagram d = { .slot = slot, .position = p, .length = length };
+	uint64_t at;
+
+	d.header = s->flow_header;
+	if (length > SHM_LOG_INLINE) {
+		at = read_word(&slot->payload_at) % SHM_LOG_PAYLOAD;
+		if (unlikely(at + tx_rest_of(length) > SHM_LOG_PAYLOAD))
+			return false;
+		d.rest = s->log->payload + at;
+	}
+	copy_out(to, &d);
+	return likely(rx_still_there(&d));
 }
 
 /* True: it was delivered. False: nothing was done. */
@@ -83,49 +160,32 @@ static inline bool run_take(struct engine *e, struct sender *s,
 			    const struct shm_log_slot *slot, uint64_t p)
 {
 	struct run *run = &s->run;
-	const struct run_words words = { read_word(&slot->route),
-					 read_word(&slot->numbers),
-					 read_word(&slot->gids),
-					 read_word(&slot->shape) };
-	const uint64_t keys = read_word(&slot->keys);
-	const uint64_t at = read_word(&slot->payload_at) % SHM_LOG_PAYLOAD;
-	struct rx_datagram d = { .slot = slot,
-				 .rest = s->log->payload + at,
-				 .position = p };
 	struct engine_qp *qp = run->qp;
-	struct engine_cq *cq = qp->config.recv_cq;
+	const uint64_t route = read_word(&slot->route);
+	const uint64_t keys = read_word(&slot->keys);
+	const uint64_t shape = read_word(&slot->shape);
+	const uint32_t length = (uint16_t)shape, bytes = GRH_BYTES + length;
 	const struct recv_entry *entry;
 	uint8_t *to;
 
-	if (unlikely(!run_goes_on(run, slot, &words, keys)))
+	if (unlikely(!run_goes_on(run, slot, route, keys)))
 		return false;
-	d.length = (uint16_t)words.shape;
-	d.flags = (uint8_t)(words.shape >> SHM_LOG_FLAGS_SHIFT);
-	if (unlikely(d.length > ENGINE_MTU_MAX || !cq->direct_left ||
-		     at + tx_rest_of(d.length) > SHM_LOG_PAYLOAD))
+	if (unlikely(shape != run->words.shape) && !run_fit(run, s, shape))
 		return false;
+	if (unlikely(!run->goes_on))
+		run_prepare(run, s);
 	entry = rq_peek(qp->receives);
-	if (unlikely(!entry || entry->num_sge != 1 ||
-		     entry->sge[0].length < GRH_BYTES + d.length))
+	if (unlikely(!entry || entry->num_sge != 1 || entry->sge[0].length < bytes ||
+		     !qp->config.recv_cq->direct_left))
 		return false;
-	to = receive_memory(qp, &entry->sge[0], GRH_BYTES + d.length);
-	if (unlikely(!to))
+	to = run_memory(e, run, &entry->sge[0], bytes);
+	if (unlikely(!to || !run_copy(s, slot, p, length, to)))
 		return false;
-	flow_fit(s, ud_wire_bytes(d.length, d.flags & SHM_LOG_WITH_IMM));
-	d.header = s->flow_header;
-	copy_out(to, &d);
-	if (unlikely(!rx_still_there(&d)))
-		return false;
-	d.imm = shm_log_high(keys);
-	d.src_qpn = shm_log_high(words.numbers) & 0xffffff;
-	d.address = s->flow_address;
 	take_receive(qp);
-	cq->direct_left--;
-	write_completion(cq->direct++, qp, entry->wr_id, &d);
-	cq_notify(cq, d.flags & SHM_LOG_SOLICITED);
-	run->words.route = words.route;
+	run_complete(run, entry->wr_id, bytes, shm_log_high(keys));
+	run->words.route = route;
 	run->count++;
-	run->bytes += d.length;
+	run->bytes += length;
 	return true;
 }
 

@@ -344,9 +344,9 @@ static inline bool wait_or_step_over(struct sender *s, const struct shm_log_slot
 	return step_over(s, slot);
 }
 
-static bool sink_full(const struct rx *rx)
+static inline bool sink_full(const struct engine_cq *sink)
 {
-	return rx->sink && !rx->sink->direct_left;
+	return sink && !sink->direct_left;
 }
 
 /* One datagram that is there. False: it was overwritten meanwhile. */
@@ -361,7 +361,8 @@ static inline bool rx_one(struct engine *e, struct sender *s,
 
 static unsigned int follow(struct engine *e, struct sender *s)
 {
-	unsigned int budget = e->rx.sink ? BUDGET : BUDGET_HELPER;
+	const struct engine_cq *sink = e->rx.sink;
+	unsigned int budget = sink ? BUDGET : BUDGET_HELPER;
 	unsigned int n;
 
 	for (n = 0; n < budget; n++) {
@@ -376,7 +377,7 @@ static unsigned int follow(struct engine *e, struct sender *s)
 			if (unlikely(!rx_one(e, s, slot, p)))
 				continue;
 			s->position = p + 1;
-			if (sink_full(&e->rx)) {
+			if (sink_full(sink)) {
 				n++;
 				break;
 			}
@@ -418,7 +419,7 @@ unsigned int rx_turn(struct engine *e)
 		if (!n && sender_idle(e, s))
 			continue; /* another one is in its place now */
 		i++;
-		if (sink_full(rx))
+		if (sink_full(rx->sink))
 			break;
 	}
 	rx->next = i;

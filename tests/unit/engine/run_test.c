@@ -173,6 +173,117 @@ static void memory_that_is_gone_counts_at_once(void **state)
 	assert_int_equal(wc.status, IBV_WC_LOC_PROT_ERR);
 }
 
+static void post_to(uint32_t lkey, const void *iova)
+{
+	struct ibv_sge sge = { (uintptr_t)iova, 40 + 4096, lkey };
+	struct ibv_recv_wr wr = { .wr_id = 77, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	assert_int_equal(engine_qp_post_recv(receiver.qp, &wr, &bad), 0);
+}
+
+/* Use up the receives that set_up has posted. */
+static void drain_receives(void)
+{
+	struct ibv_wc wc[16];
+
+	for (int i = 0; i < 16; i++)
+		world_send(&sender, &ah, 8);
+	assert_int_equal(world_poll(&receiver, 16, wc), 16);
+}
+
+/* A key that is given out again means the memory that it is of now. */
+static void a_key_that_is_used_again_counts_at_once(void **state)
+{
+	static uint8_t elsewhere[40 + 4096];
+	void *iova = world_buffer(&receiver, 0);
+	struct ibv_wc wc;
+
+	drain_receives();
+	post_to(receiver.lkey, iova);
+	memset(iova, 0xee, 64);
+	engine_mr_remove(bob->engine, receiver.lkey);
+	assert_int_equal(engine_mr_add(bob->engine, WORLD_PD, receiver.lkey, elsewhere,
+				       (uintptr_t)iova, sizeof(elsewhere),
+				       IBV_ACCESS_LOCAL_WRITE),
+			 0);
+	world_fill(world_send_buffer(&sender), 5, 8);
+	world_send(&sender, &ah, 8);
+	assert_int_equal(world_poll(&receiver, 1, &wc), 1);
+	assert_int_equal(wc.status, IBV_WC_SUCCESS);
+	assert_true(world_filled(elsewhere + 40, 5, 8));
+	assert_int_equal(((uint8_t *)iova)[40], 0xee);
+}
+
+static void receives_may_lie_in_several_regions(void **state)
+{
+	static uint8_t other[4][40 + 4096];
+	const uint32_t lkey = receiver.lkey + 1000;
+	struct ibv_wc wc[8];
+
+	assert_int_equal(engine_mr_add(bob->engine, WORLD_PD, lkey, other,
+				       (uintptr_t)other, sizeof(other),
+				       IBV_ACCESS_LOCAL_WRITE),
+			 0);
+	drain_receives();
+	for (uint32_t i = 0; i < 4; i++) {
+		post_to(lkey, other[i]);
+		post_to(receiver.lkey, world_buffer(&receiver, i));
+	}
+	for (uint32_t i = 0; i < 8; i++) {
+		world_fill(world_send_buffer(&sender), i, 100);
+		world_send(&sender, &ah, 100);
+	}
+	assert_int_equal(world_poll(&receiver, 8, wc), 8);
+	for (uint32_t i = 0; i < 8; i++)
+		assert_true(world_filled(
+			40 + (i % 2 ? world_buffer(&receiver, i / 2) : other[i / 2]), i,
+			100));
+	engine_mr_remove(bob->engine, lkey);
+}
+
+/* Beyond the end of the region that the one before lay in, and of another's memory. */
+static void a_receive_must_lie_within_its_region(void **state)
+{
+	struct ibv_wc wc;
+
+	drain_receives();
+	post_to(receiver.lkey, world_send_buffer(&receiver) + WORLD_STRIDE - 64);
+	world_send(&sender, &ah, 100);
+	assert_int_equal(world_poll(&receiver, 1, &wc), 1);
+	assert_int_equal(wc.status, IBV_WC_LOC_PROT_ERR);
+}
+
+static void the_senders_memory_that_is_gone_counts_at_once(void **state)
+{
+	struct ibv_wc wc;
+
+	engine_mr_remove(alice->engine, sender.lkey);
+	assert_int_equal(world_send(&sender, &ah, 8), 0);
+	assert_int_equal(world_poll(&receiver, 1, &wc), 0);
+	assert_int_equal(engine_cq_poll(sender.send_cq, 1, &wc), 1);
+	assert_int_equal(wc.status, IBV_WC_LOC_PROT_ERR);
+}
+
+/* Whatever it was that wrote them. */
+static void completions_in_a_run_are_like_its_first(void **state)
+{
+	struct ibv_wc wc[4];
+
+	world_state(&receiver, IBV_QPS_RTS); /* the run ends */
+	memset(wc, 0xa5, sizeof(wc));
+	for (int i = 0; i < 4; i++)
+		world_send(&sender, &ah, 8);
+	assert_int_equal(world_poll(&receiver, 4, wc), 4);
+	for (int i = 1; i < 4; i++) {
+		assert_int_equal(wc[i].wr_id, wc[0].wr_id + (unsigned int)i);
+		wc[i].wr_id = wc[0].wr_id;
+		assert_memory_equal(&wc[i], &wc[0],
+				    offsetof(struct ibv_wc, dlid_path_bits) + 1);
+	}
+	assert_int_equal(wc[0].src_qp, sender.qpn);
+	assert_int_equal(wc[0].byte_len, 40 + 8);
+}
+
 static void a_second_member_hears_at_once(void **state)
 {
 	struct world_qp other;
@@ -233,6 +344,11 @@ int main(void)
 		T(a_state_counts_at_once),
 		T(an_empty_queue_counts_at_once),
 		T(memory_that_is_gone_counts_at_once),
+		T(a_key_that_is_used_again_counts_at_once),
+		T(receives_may_lie_in_several_regions),
+		T(a_receive_must_lie_within_its_region),
+		T(the_senders_memory_that_is_gone_counts_at_once),
+		T(completions_in_a_run_are_like_its_first),
 		T(a_second_member_hears_at_once),
 		T(another_group_of_the_same_sender_is_told_apart),
 		T(a_source_that_is_gone_is_not_shown_any_more),
