@@ -287,7 +287,8 @@ static const char *file_problem(int fd, size_t most, size_t *ret_bytes)
 	return NULL;
 }
 
-/* Null, or why not. */
+/* Null, or why not. The size must be true: in /proc it is 0, and part of what somebody is
+ * writing is no text. */
 static const char *read_all(int fd, size_t most, char **ret, size_t *ret_bytes)
 {
 	size_t bytes = 0, at = 0;
@@ -300,10 +301,13 @@ static const char *read_all(int fd, size_t most, char **ret, size_t *ret_bytes)
 	text = malloc(bytes + 1);
 	if (!text)
 		return strerror(errno);
-	for (; at < bytes && n > 0; at += n > 0 ? (size_t)n : 0)
-		n = read(fd, text + at, bytes - at);
-	if (n < 0) {
+	for (; at <= bytes && n > 0; at += n > 0 ? (size_t)n : 0)
+		n = read(fd, text + at, bytes + 1 - at);
+	if (n < 0)
 		problem = strerror(errno);
+	else if (at != bytes)
+		problem = "it is not as long as it says";
+	if (problem) {
 		free(text);
 		return problem;
 	}

@@ -162,6 +162,13 @@ static void what_is_no_regular_file_is_refused(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+/* As of those in /proc: text behind a size of 0. */
+static void what_is_not_as_long_as_it_says_is_refused(void **state)
+{
+	assert_int_equal(PARSE("--partitions", "/proc/self/status"), DAEMON_EXIT_USAGE);
+	assert_int_equal(PARSE("--topology", "/proc/self/status"), DAEMON_EXIT_USAGE);
+}
+
 static void files_are_read_whole(void **state)
 {
 	char name[] = "/tmp/verbcast-options-XXXXXX";
@@ -194,6 +201,8 @@ int main(void)
 		cmocka_unit_test(groups_go_by_name_or_number),
 		cmocka_unit_test_setup_teardown(what_is_no_regular_file_is_refused, hush,
 						speak),
+		cmocka_unit_test_setup_teardown(what_is_not_as_long_as_it_says_is_refused,
+						hush, speak),
 		cmocka_unit_test(files_are_read_whole),
 	};
 
