@@ -20,18 +20,24 @@
 #define DEATH_WITHIN_MS 60000u
 #define RETRY_MS        2
 
+/* Somebody may be about to start the site anew; then the file is his. */
+static void remove_if_free(const char *path)
+{
+	int lock;
+
+	if (site_lock_take(path, false, &lock) < 0)
+		return;
+	unlink(path);
+	close(lock);
+}
+
 void janitor_clean(const struct site_paths *p, bool keep_socket)
 {
-	int start;
-
 	if (!keep_socket)
 		unlink(p->socket);
 	sysfs_tree_remove(p->sys);
-	/* Somebody may be about to start the site anew; then the file is his. */
-	if (!site_lock_take(p->start, false, &start)) {
-		unlink(p->start);
-		close(start);
-	}
+	remove_if_free(p->start);
+	remove_if_free(p->up);
 	unlink(p->lock);
 }
 

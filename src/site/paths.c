@@ -142,6 +142,7 @@ int site_paths_init(struct site_paths *p, const char *name, bool create)
 	if (!name_file(p->socket, sizeof(p->socket), p, ".sock") ||
 	    !name_file(p->lock, sizeof(p->lock), p, ".lock") ||
 	    !name_file(p->start, sizeof(p->start), p, ".start") ||
+	    !name_file(p->up, sizeof(p->up), p, ".up") ||
 	    !name_file(p->sys, sizeof(p->sys), p, ".sys")) {
 		log_error("the path of the socket of site %s in %s is too long (%d bytes "
 			  "at "

@@ -17,6 +17,7 @@ struct site_paths {
 	char socket[SITE_SOCKET_MAX];
 	char lock[SITE_PATH_MAX]; /* flock held by verbcastd for life; its process number */
 	char start[SITE_PATH_MAX]; /* flock held by whoever starts verbcastd */
+	char up[SITE_PATH_MAX];    /* flock held by `verbcast fabric up` */
 	char sys[SITE_PATH_MAX];   /* synthetic /sys and /dev */
 };
 

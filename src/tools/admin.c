@@ -9,15 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "admin/admin.h"
 #include "base/log.h"
 #include "site/link.h"
+#include "site/lock.h"
 #include "site/start.h"
 #include "tools/command.h"
 
 #define WORDS_MAX ADMIN_WORDS_MAX
 #define SITES_MAX 16
+
+#define OTHERS_WITHIN_MS 90000u /* they wait for a subnet manager, at most a minute */
 
 static const char *site = "default";
 
@@ -182,6 +186,20 @@ static int reach_and_ask(const struct site_start *how, int argc, char **argv)
 	return r < 0 ? explain(r) : status;
 }
 
+/* One after the other: of two at once each would be why the site does not end for the
+ * other. Who cannot wait any longer tries it beside him. */
+static int ask_alone(const struct site_start *how, int argc, char **argv)
+{
+	int lock, status;
+
+	if (site_lock_wait(how->paths->up, true, OTHERS_WITHIN_MS, &lock) < 0)
+		return reach_and_ask(how, argc, argv);
+	status = reach_and_ask(how, argc, argv);
+	unlink(how->paths->up);
+	close(lock);
+	return status;
+}
+
 /* A site that is there is asked whether it has this fabric, and kept. */
 static int fabric_up(struct admin_shape *shape)
 {
@@ -202,7 +220,7 @@ static int fabric_up(struct admin_shape *shape)
 	}
 	if (site_paths_init(&p, site, true) < 0)
 		return EXIT_NO_SITE;
-	return reach_and_ask(
+	return ask_alone(
 		&(struct site_start){ .paths = &p, .node = "", .options = options },
 		2 + n, words);
 }

@@ -74,6 +74,45 @@ refused 'runs already' fabric up --nodes 2
 ours stop
 ended daemon 20
 
+# both A B: two `fabric up` that ask the same idle site; leaves their ends in $ends.
+both()
+{
+	local name
+
+	serve --yield
+	kill -STOP "$(pid daemon)"
+	start_with first "$VERBCAST" fabric up --nodes "$1"
+	wait_for 20 'the first knocks' knocks first
+	# It knocks too, or waits for the first.
+	start_with second "$VERBCAST" fabric up --nodes "$2"
+	wait_for 20 'the second waits' eval \
+		'[ "$(cut -d" " -f2-3 "/proc/$(pid second)/stat")" = "(verbcast) S" ]'
+	kill -CONT "$(pid daemon)"
+	ends=
+	for name in first second; do
+		within 60 gone $name || fail "fabric up does not end"
+		wait "$(pid $name)"
+		ends="$ends$? "
+		unset "site_pid[$name]"
+	done
+}
+
+say 'two fabrics at once: the first wins'
+both 2 3
+[ "$ends" = '0 1 ' ] || fail "they end with $ends: $(cat "$site_work"/{first,second}.err)"
+ended daemon 20
+grep -q 'runs already, with the fabric --nodes 2' "$site_work/second.err" ||
+	fail "the second says: $(cat "$site_work/second.err")"
+nodes 2
+ours stop
+
+say 'the same one twice at once'
+both 2 2
+[ "$ends" = '0 0 ' ] || fail "they end with $ends: $(cat "$site_work"/{first,second}.err)"
+ended daemon 20
+nodes 2
+ours stop
+
 say 'who comes just then'
 for ((round = 0; round < $(count 4 100); round++)); do
 	serve --yield

@@ -83,6 +83,7 @@ static void files_bear_namespace_and_name(void **state)
 	assert_string_equal(p.socket, expected);
 	assert_non_null(strstr(p.lock, ".one.two.lock"));
 	assert_non_null(strstr(p.start, ".one.two.start"));
+	assert_non_null(strstr(p.up, ".one.two.up"));
 	assert_non_null(strstr(p.sys, ".one.two.sys"));
 	assert_int_equal(site_paths_init(&q, "other", true), 0);
 	assert_string_not_equal(p.socket, q.socket);
