@@ -62,6 +62,9 @@ static int find_site(struct daemon *d, int passed)
 	d->passed_fd = passed ? listen_check_passed(name) : -1;
 	if (passed && d->passed_fd < 0)
 		return d->passed_fd;
+	/* The next one systemd would start, and as this one. */
+	if (passed)
+		d->options.yields = false;
 	if (!d->options.site)
 		d->options.site = name[0] ? name : "default";
 	return site_paths_init(&d->paths, d->options.site, true);

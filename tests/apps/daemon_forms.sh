@@ -110,12 +110,13 @@ s.listen(64)
 os.dup2(s.fileno(), 3)
 os.set_inheritable(3, True)
 os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1", LISTEN_FDNAMES="x")
-os.execv(program, [program, "--linger", "600"])
+os.execv(program, [program, "--linger", "600", "--yield"])
 PYTHON
 start_with passed python3 "$site_work/pass.py" "$path" "$verbcastd"
 wait_for 20 'it serves' serves
 [ "$(site_daemon)" = "$(pid passed)" ] || fail 'another one serves'
 run ibv_devices
+refused 'runs already' fabric up --nodes 2
 timeout 120 "$VERBCAST" stop || fail 'verbcast stop'
 ended passed 20
 [ -S "$path" ] || fail "it has removed a socket that is systemd's"
