@@ -144,12 +144,17 @@ bool cq_calls_functions(const struct ib_cq *cq)
 void cq_work_off(struct ib_cq *cq)
 {
 	if (cq->poll_ctx == IB_POLL_DIRECT) {
-		ib_process_cq_direct(cq, -1);
+		ib_process_cq_direct(cq, cq->cqe);
 		return;
 	}
-	/* It queues itself again as long as it leaves anything. */
-	completions_queue(&cq->work);
-	flush_work(&cq->work);
+	/* Turns enough for all that it can hold, and one that is held back: others may fill
+	 * it as fast as it is worked off. */
+	for (int turns = cq->cqe / BUDGET + 1; turns > 0; turns--) {
+		completions_queue(&cq->work);
+		completions_pass();
+		if (!work_pending(&cq->work))
+			break; /* it has left nothing */
+	}
 }
 
 int ib_process_cq_direct(struct ib_cq *cq, int budget)

@@ -39,7 +39,7 @@ static void marker_wait(struct marker *m, struct ib_cq *cq)
 	}
 	/* Another thread may have taken it, and be about to call. */
 	do
-		ib_process_cq_direct(cq, -1);
+		ib_process_cq_direct(cq, cq->cqe);
 	while (!wait_for_completion_timeout(&m->done, HZ / 10));
 }
 
@@ -58,11 +58,15 @@ static bool may_wait_for(const struct ib_cq *cq)
 	return false;
 }
 
-static int enter_error(struct ib_qp *qp)
+/* What is flushed may have filled the queue, and a marker that finds no room never comes. */
+static int enter_error(struct ib_qp *qp, struct ib_cq *cq)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	int r = ib_modify_qp(qp, &attr, IB_QP_STATE);
 
-	return ib_modify_qp(qp, &attr, IB_QP_STATE);
+	if (!r)
+		cq_work_off(cq);
+	return r;
 }
 
 /* It is flushed, so it names nothing. */
@@ -88,7 +92,7 @@ static void drain_sends(struct ib_qp *qp)
 	if (!may_wait_for(qp->send_cq))
 		return;
 	marker_init(&m);
-	r = enter_error(qp);
+	r = enter_error(qp, qp->send_cq);
 	if (!r)
 		r = post_marker_send(qp, &m);
 	if (!WARN_ONCE(r, "draining a send queue failed: %d\n", r))
@@ -104,7 +108,7 @@ static void drain_receives(struct ib_qp *qp)
 	if (!may_wait_for(qp->recv_cq))
 		return;
 	marker_init(&m);
-	r = enter_error(qp);
+	r = enter_error(qp, qp->recv_cq);
 	if (!r)
 		r = ib_post_recv(qp, &wr, NULL);
 	if (!WARN_ONCE(r, "draining a receive queue failed: %d\n", r))
@@ -117,9 +121,8 @@ static void drain_shared(struct ib_qp *qp)
 
 	if (!may_wait_for(qp->recv_cq))
 		return;
-	r = enter_error(qp);
-	if (!WARN_ONCE(r, "draining a shared receive queue failed: %d\n", r))
-		cq_work_off(qp->recv_cq);
+	r = enter_error(qp, qp->recv_cq);
+	WARN_ONCE(r, "draining a shared receive queue failed: %d\n", r);
 }
 
 void ib_drain_sq(struct ib_qp *qp)

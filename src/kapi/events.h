@@ -20,6 +20,8 @@ void events_queue(struct work_struct *w);
  * what is there may be waiting for. */
 bool events_flush(void);
 void completions_queue(struct work_struct *w);
+/* What has been queued there is over; not from there. */
+void completions_pass(void);
 /* This is kapi-comp. */
 bool completions_are_here(void);
 

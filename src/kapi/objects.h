@@ -10,7 +10,7 @@ void *object_alloc(size_t driver_size, size_t core_size);
 
 /* It is one of ib_alloc_cq. */
 bool cq_calls_functions(const struct ib_cq *cq);
-/* The functions of all that is in one of those have returned: called here, or waited for.
+/* The functions of all that was in one of those have returned: called here, or waited for.
  * Not from kapi-comp, nor from the loop. */
 void cq_work_off(struct ib_cq *cq);
 

@@ -292,6 +292,77 @@ static void queue_pairs_of_a_device_that_has_gone_are_drained(void **state)
 	ib_unregister_client(&client);
 }
 
+/* -- queues that are full, or never empty ----------------------------------------------- */
+
+static void drains_in_time(struct drained *d)
+{
+	struct drainer t = { .d = d, .drain = ib_drain_qp };
+
+	assert_int_equal(pthread_create(&t.thread, NULL, drain_there, &t), 0);
+	harness_until(atomic_read(&t.returned), 20000, harness_pause());
+	assert_int_equal(pthread_join(t.thread, NULL), 0);
+}
+
+/* What is flushed leaves the marker no room before it is worked off. */
+static void a_queue_that_is_just_large_enough_is_drained(void **state)
+{
+	struct drained d;
+
+	open_qp(&d, "vroce0", IB_POLL_DIRECT, false);
+	assert_int_equal(ib_resize_cq(d.recv_cq, DEPTH), 0);
+	drains_in_time(&d);
+	assert_int_equal(atomic_read(&d.flushed), DEPTH);
+	close_qp(&d);
+}
+
+struct busy {
+	struct ib_cqe cqe;
+	struct ib_qp *qp;
+	struct completion idle;
+	bool enough;
+};
+
+/* Flushed, and flushed again. */
+static void once_more(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct busy *b = container_of(wc->wr_cqe, struct busy, cqe);
+	struct ib_recv_wr wr = { .wr_cqe = &b->cqe };
+
+	if (READ_ONCE(b->enough))
+		complete(&b->idle);
+	else
+		ib_post_recv(b->qp, &wr, NULL);
+}
+
+static void others_may_keep_a_queue_busy(void **state)
+{
+	struct busy b = { .cqe.done = once_more };
+	struct ib_recv_wr wr = { .wr_cqe = &b.cqe };
+	struct ib_qp_init_attr init = {
+		.qp_type = IB_QPT_UD,
+		.cap = { .max_send_wr = 1,
+			 .max_recv_wr = 1,
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+	struct drained d;
+
+	init_completion(&b.idle);
+	open_qp(&d, "vroce0", IB_POLL_WORKQUEUE, true);
+	init.send_cq = d.send_cq;
+	init.recv_cq = d.recv_cq;
+	b.qp = ib_create_qp(d.pd, &init);
+	assert_false(IS_ERR(b.qp));
+	site_qp_modify(b.qp, IB_QPS_INIT);
+	site_qp_modify(b.qp, IB_QPS_ERR);
+	assert_int_equal(ib_post_recv(b.qp, &wr, NULL), 0);
+	drains_in_time(&d);
+	WRITE_ONCE(b.enough, true);
+	assert_true(wait_for_completion_timeout(&b.idle, 20 * HZ));
+	assert_int_equal(ib_destroy_qp(b.qp), 0);
+	close_qp(&d);
+}
+
 /* -- what cannot be ---------------------------------------------------------------------- */
 
 struct careless {
@@ -384,6 +455,8 @@ int main(void)
 		TEST(queues_without_a_thread_are_processed_here),
 		TEST(what_a_shared_queue_holds_stays_there),
 		TEST(queue_pairs_of_a_device_that_has_gone_are_drained),
+		TEST(a_queue_that_is_just_large_enough_is_drained),
+		TEST(others_may_keep_a_queue_busy),
 		TEST(a_function_that_drains_does_not_wait_for_itself),
 		TEST(a_queue_with_a_handler_is_left_alone),
 		TEST(a_driver_may_drain_itself),
