@@ -2,8 +2,10 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,8 @@
 static const char *log_program = "verbcast";
 static _Atomic int log_level = -1; /* not yet asked of the environment */
 static int log_default = LOG_LEVEL_NONE;
+static bool log_waits = true;
+static _Atomic unsigned int log_lost; /* lines since one was written */
 
 /* -1: it is not set, or set to what is no level. */
 static int level_named(const char *value)
@@ -56,6 +60,50 @@ enum log_level log_level_get(void)
 	return (enum log_level)level;
 }
 
+void log_never_wait(void)
+{
+	log_waits = false;
+}
+
+/* A pipe that is writable has room for PIPE_BUF bytes, and so for any line. */
+static bool has_room(void)
+{
+	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+	return log_waits || poll(&p, 1, 0) != 0;
+}
+
+static void write_line(const char *line, size_t bytes)
+{
+	/* One write, so that lines of several processes do not mix. */
+	ssize_t n = write(STDERR_FILENO, line, bytes);
+
+	(void)n; /* there is nobody to tell */
+}
+
+static void tell_lost(unsigned int lost)
+{
+	char line[128];
+	int n = snprintf(line, sizeof(line),
+			 "%s: warning: %u lines are missing here: nobody read them\n",
+			 log_program, lost);
+
+	write_line(line, (size_t)n);
+}
+
+static bool may_write(void)
+{
+	unsigned int lost;
+
+	if (!has_room())
+		return false;
+	lost = atomic_exchange_explicit(&log_lost, 0, memory_order_relaxed);
+	if (!lost)
+		return true;
+	tell_lost(lost);
+	return has_room();
+}
+
 void log_print(enum log_level level, const char *format, ...)
 {
 	static const char *const tags[] = { "", "error: ", "warning: ", "", "debug: " };
@@ -72,8 +120,9 @@ void log_print(enum log_level level, const char *format, ...)
 	if (n > (int)sizeof(line) - 2)
 		n = (int)sizeof(line) - 2;
 	line[n++] = '\n';
-	/* One write, so that lines of several processes do not mix. */
-	if (write(STDERR_FILENO, line, (size_t)n) < 0)
-		errno = saved;
+	if (may_write())
+		write_line(line, (size_t)n);
+	else
+		atomic_fetch_add_explicit(&log_lost, 1, memory_order_relaxed);
 	errno = saved;
 }

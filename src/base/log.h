@@ -21,6 +21,9 @@ enum log_level {
 /* Name and default level of a program of ours; libraries never call it. Warns of a
  * VERBCAST_LOG that says nothing. */
 void log_open(const char *program, enum log_level level);
+/* From now on a line that standard error has no room for is left out, and later ones say
+ * how many were: for who must go on when nobody reads the pipe, or a terminal is held. */
+void log_never_wait(void);
 enum log_level log_level_get(void);
 void log_print(enum log_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -139,6 +139,7 @@ int main(int argc, char **argv)
 	int r;
 
 	log_open("verbcastd", LOG_LEVEL_WARNING);
+	log_never_wait();
 	r = daemon_options_parse(&d.options, argc, argv);
 	if (r)
 		return r;

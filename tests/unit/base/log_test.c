@@ -13,7 +13,8 @@ static int saved_stderr, pipes[2];
 
 static int catch_stderr(void **state)
 {
-	assert_int_equal(pipe2(pipes, O_CLOEXEC | O_NONBLOCK), 0);
+	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+	fcntl(pipes[0], F_SETFL, O_NONBLOCK);
 	saved_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
 	assert_true(saved_stderr >= 0);
 	dup2(pipes[1], STDERR_FILENO);
@@ -93,6 +94,25 @@ static void errno_stays(void **state)
 	expect_said("program: error: broken\n");
 }
 
+/* The last test: who never waits does so for good. */
+static void a_full_pipe_keeps_nobody_waiting(void **state)
+{
+	char said[4096];
+
+	log_open("program", LOG_LEVEL_ERROR);
+	log_never_wait();
+	for (int i = 0; i < 10000; i++)
+		log_error("line %d", i);
+	while (read(pipes[0], said, sizeof(said)) > 0)
+		;
+	log_error("again");
+	said[read(pipes[0], said, sizeof(said) - 1)] = '\0';
+	assert_non_null(strstr(said, " lines are missing here: nobody read them\n"
+				     "program: error: again\n"));
+	log_error("once more");
+	expect_said("program: error: once more\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -106,6 +126,8 @@ int main(void)
 						give_stderr_back),
 		cmocka_unit_test_setup_teardown(errno_stays, catch_stderr,
 						give_stderr_back),
+		cmocka_unit_test_setup_teardown(a_full_pipe_keeps_nobody_waiting,
+						catch_stderr, give_stderr_back),
 	};
 
 	return harness_run(tests);
