@@ -368,6 +368,7 @@ char *status_json(struct site *s)
 	cJSON_AddStringToObject(root, "site", s->paths->name);
 	cJSON_AddNumberToObject(root, "pid", getpid());
 	cJSON_AddStringToObject(root, "version", VERBCAST_VERSION);
+	json_add_count(root, "longest_turn_ms", loop_longest_turn_ns(s->loop) / 1000000);
 	nodes = add_array(root, "nodes");
 	for (unsigned int n = 0; (node = nodes_nth(s->nodes, n)); n++)
 		add_node(nodes, node);

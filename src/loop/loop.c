@@ -33,6 +33,8 @@ struct loop {
 	struct list late;     /* struct loop_late */
 	loop_fn before;       /* every callback; null: nothing */
 	void *before_arg;
+	uint64_t turn_ns; /* when its first callback began; 0: there was none in this turn */
+	uint64_t longest_ns;
 };
 
 struct loop_io {
@@ -60,6 +62,8 @@ struct loop_signal {
 
 static void begin(struct loop *loop)
 {
+	if (!loop->turn_ns)
+		loop->turn_ns = clock_now_ns();
 	if (loop->before)
 		loop->before(loop->before_arg);
 }
@@ -207,6 +211,24 @@ void loop_destroy(struct loop *loop)
 	free(loop);
 }
 
+/* Of its callbacks: what it waited before is not counted. */
+static void end_turn(struct loop *loop)
+{
+	uint64_t took;
+
+	if (!loop->turn_ns)
+		return;
+	took = clock_now_ns() - loop->turn_ns;
+	loop->turn_ns = 0;
+	if (took > loop->longest_ns)
+		loop->longest_ns = took;
+}
+
+uint64_t loop_longest_turn_ns(const struct loop *loop)
+{
+	return loop->longest_ns;
+}
+
 int loop_run(struct loop *loop)
 {
 	loop->stopped = false;
@@ -220,6 +242,7 @@ int loop_run(struct loop *loop)
 		if (!loop->stopped)
 			run_deferred(loop);
 		run_late(loop);
+		end_turn(loop);
 	}
 	return 0;
 }

@@ -28,6 +28,9 @@ void loop_destroy(struct loop *loop);
 int loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
 uint64_t loop_now_ns(struct loop *loop);
+/* The longest that callbacks of one turn ever took, by the clock: so long nobody else was
+ * answered. */
+uint64_t loop_longest_turn_ns(const struct loop *loop);
 
 typedef void (*loop_fn)(void *arg);
 /* Called before every callback of any kind: how whoever keeps a `now` of its own for

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "loop/loop.h"
 
 struct world {
@@ -294,6 +295,27 @@ static void every_callback_is_announced(void **state)
 		assert_true(c[0] == 'b' && c[1] && c[1] != 'b');
 }
 
+static void take_long(void *arg)
+{
+	uint64_t end = clock_now_ns() + 20000000;
+
+	while (clock_now_ns() < end)
+		;
+}
+
+static void the_longest_turn_is_kept(void **state)
+{
+	struct world *w = *state;
+
+	loop_timer_create(w->loop, take_long, w, &w->timers[0]);
+	loop_timer_create(w->loop, stop, w, &w->timers[1]);
+	assert_int_equal(loop_longest_turn_ns(w->loop), 0);
+	loop_timer_arm(w->timers[0], 0);
+	loop_timer_arm(w->timers[1], 1);
+	run(w);
+	assert_true(loop_longest_turn_ns(w->loop) >= 20000000);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -308,6 +330,7 @@ int main(void)
 		T(a_signal_arrives_in_the_loop),
 		T(what_is_already_due_runs_before_deferred_calls),
 		T(every_callback_is_announced),
+		T(the_longest_turn_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
