@@ -164,6 +164,8 @@ void qp_fail(struct engine_qp *qp)
 {
 	int before = qp_state(qp);
 
+	/* Of a shared queue it could still take: runs of other senders know no state. */
+	qp->engine->rx.epoch++;
 	lock_take(&qp->lock);
 	atomic_store_explicit(&qp->state, IBV_QPS_ERR, memory_order_release);
 	if (!qp->config.srq)

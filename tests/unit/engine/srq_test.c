@@ -385,6 +385,70 @@ static void a_member_that_ends_leaves_the_receives_to_the_others(void **state)
 	assert_int_equal(expect_one().qp_num, members[2].qpn);
 }
 
+/* With what comes straight from the log; others may have the engine for a moment. */
+static int poll_cq(struct ibv_wc *wc)
+{
+	struct engine *e = bob->engine;
+
+	for (;;) {
+		uint32_t before = atomic_load(&e->polls);
+
+		if (engine_cq_poll(cq, 1, wc))
+			return 1;
+		if (atomic_load(&e->polls) != before)
+			return 0;
+		lock_take(&e->rx_lock);
+		lock_drop(&e->rx_lock);
+	}
+}
+
+/* Two senders each have a run to it when a datagram of the one breaks it. */
+static void a_member_that_fails_takes_nothing_more_of_any_sender(void **state)
+{
+	struct world_process *carol = world_start(&world, 3);
+	struct engine_verbs_ah carols;
+	struct world_qp second;
+	struct ibv_wc wc;
+
+	world_qp_create(&second, carol, (struct world_qp_options){ .depth = 1 });
+	world_group_ah(carol, 1, &carols);
+	world_attach(&members[0], 1);
+	for (uint64_t i = 0; i < 6; i++) {
+		assert_int_equal(post(i), 0);
+		world_send_number(i % 2 ? &second : &sender, i % 2 ? &carols : &ah, 3, 8);
+		harness_until(poll_cq(&wc) == 1, 5000, harness_pause());
+		assert_int_equal(wc.status, IBV_WC_SUCCESS);
+	}
+	assert_int_equal(post_bytes(6, 40 + 4096, KEY + 1), 0);
+	assert_int_equal(post(7), 0);
+	world_send_number(&sender, &ah, 3, 8);
+	assert_int_equal(poll_cq(&wc), 1);
+	assert_int_equal(wc.status, IBV_WC_LOC_PROT_ERR);
+	assert_int_equal(engine_qp_state(members[0].qp), IBV_QPS_ERR);
+	world_send_number(&second, &carols, 3, 8);
+	assert_int_equal(poll_cq(&wc), 0);
+	assert_int_equal(world_dropped(&members[0], DROP_QP_STATE), 1);
+	engine_ah_destroy(carols.engine);
+	world_qp_destroy(&second);
+}
+
+static void without_a_daemon_members_take_nothing(void **state)
+{
+	struct ibv_wc wc;
+
+	world_attach(&members[0], 1);
+	for (uint64_t i = 0; i < 4; i++) {
+		assert_int_equal(post(i), 0);
+		world_send_number(&sender, &ah, 3, 8);
+		harness_until(poll_cq(&wc) == 1, 5000, harness_pause());
+	}
+	assert_int_equal(post(4), 0);
+	engine_fail(bob->engine);
+	world_send_number(&sender, &ah, 3, 8);
+	assert_int_equal(poll_cq(&wc), 0);
+	assert_int_equal(world_dropped(&members[0], DROP_QP_STATE), 1);
+}
+
 static void without_a_daemon_posts_are_refused(void **state)
 {
 	engine_fail(bob->engine);
@@ -459,6 +523,8 @@ int main(void)
 		TEST(a_resize_keeps_what_is_posted),
 		TEST(depth_and_limit_change_together_or_not_at_all),
 		TEST(a_member_that_ends_leaves_the_receives_to_the_others),
+		TEST(a_member_that_fails_takes_nothing_more_of_any_sender),
+		TEST(without_a_daemon_members_take_nothing),
 		TEST(without_a_daemon_posts_are_refused),
 		TEST(threads_post_while_members_take),
 	};
