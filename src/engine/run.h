@@ -24,9 +24,13 @@ static inline void run_begin(struct engine *e, struct sender *s, const struct me
 			     struct heard *h, const struct rx_datagram *d,
 			     const struct run_words *words)
 {
+	const _Atomic uint16_t *pkey_now = qp_pkey_at(m->qp);
+	const uint16_t pkey = atomic_load_explicit(pkey_now, memory_order_relaxed);
 	struct run *run = &s->run;
 
-	if (unlikely(shm_log_low(words->numbers) != MULTICAST_QPN))
+	/* The daemon may have changed the key since it was found to match. */
+	if (unlikely(shm_log_low(words->numbers) != MULTICAST_QPN ||
+		     !pkeys_match(pkey, d->pkey)))
 		return;
 	run->delivered = &e->counters->delivered[m->counters];
 	run->qp = m->qp;
@@ -35,8 +39,8 @@ static inline void run_begin(struct engine *e, struct sender *s, const struct me
 	run->generation = d->generation;
 	run->epoch = e->rx.epoch;
 	run->qkey = d->qkey;
-	run->pkey_now = qp_pkey_at(m->qp);
-	run->pkey = atomic_load_explicit(run->pkey_now, memory_order_relaxed);
+	run->pkey_now = pkey_now;
+	run->pkey = pkey;
 	run->goes_on = false;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "world.h"
 
+#include "engine/run.h"
 #include "wire/grh.h"
 
 static struct world world;
@@ -140,6 +141,30 @@ static void a_pkey_table_that_changes_counts_at_once(void **state)
 	go_on();
 	atomic_store(&world.tables->ports[0].pkeys[1], 0x8123);
 	expect_dropped(DROP_PKEY);
+}
+
+/* Between the look at the first datagram's key and the beginning of its run. */
+static void a_pkey_that_has_changed_begins_no_run(void **state)
+{
+	struct sender *s = bob->engine->rx.senders[alice->slot];
+	const struct member m = { .qp = receiver.qp, .counters = receiver.member };
+	const struct rx_datagram d = { .pkey = 0xffff, .qkey = WORLD_QKEY };
+	const struct run_words words = { .numbers = MULTICAST_QPN };
+	struct heard h = { 0 };
+	bool before, after;
+
+	lock_take(&bob->engine->rx_lock);
+	run_end(&s->run);
+	run_begin(bob->engine, s, &m, &h, &d, &words);
+	before = s->run.delivered;
+	run_end(&s->run);
+	atomic_store(&world.tables->ports[0].pkeys[0], 0x8123);
+	run_begin(bob->engine, s, &m, &h, &d, &words);
+	after = s->run.delivered;
+	run_end(&s->run);
+	lock_drop(&bob->engine->rx_lock);
+	assert_true(before);
+	assert_false(after);
 }
 
 static void a_state_counts_at_once(void **state)
@@ -341,6 +366,7 @@ int main(void)
 		T(a_new_qkey_counts_at_once),
 		T(a_senders_other_qkey_counts_at_once),
 		T(a_pkey_table_that_changes_counts_at_once),
+		T(a_pkey_that_has_changed_begins_no_run),
 		T(a_state_counts_at_once),
 		T(an_empty_queue_counts_at_once),
 		T(memory_that_is_gone_counts_at_once),
