@@ -114,6 +114,9 @@ static void commit_link(struct sm *sm, struct subnet_port *port)
 		sm->sweep.topology = true;
 	port->peer = peer;
 	port->seen = p->found && (peer || port->num == 0 || port == sm->own);
+	/* It may lead over one that is dropped before this one. */
+	if (!port->seen)
+		p->via = NULL;
 }
 
 static void commit_links(struct sm *sm, struct subnet_node *node)
@@ -138,7 +141,6 @@ static void drop_lost(struct sm *sm, struct subnet_node *node)
 			tell_out(sm, port);
 		if (port->seen)
 			continue;
-		p->via = NULL;
 		p->pkeys_known = false;
 		sm_port_withdraw(sm, port);
 		sm_port_set_lid(sm, port, 0);

@@ -70,9 +70,11 @@ static bool on_wire(const struct sm_smp *smp)
 	return smp->tid != 0;
 }
 
-/* The ports to leave by, last hop first; their number, or -1: there is no way. */
+/* The ports to leave by, last hop first; their number, or -1: there is no way, or none any
+ * more. */
 static int hops_back(const struct sm_smp *smp, uint8_t *ports)
 {
+	const struct subnet_port *own = smp->sm->own;
 	struct subnet_port *end = smp->to ? sm_end_of(smp->to) : NULL;
 	int hops = 0;
 
@@ -86,7 +88,7 @@ static int hops_back(const struct sm_smp *smp, uint8_t *ports)
 		ports[hops++] = via->num;
 		end = sm_end_of(via);
 	}
-	return hops;
+	return end == own || !end ? hops : -1;
 }
 
 static int put_path(const struct sm_smp *smp, uint8_t *path)

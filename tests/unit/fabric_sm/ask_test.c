@@ -128,6 +128,44 @@ static void loss_leaves_no_question_open(void **state)
 	world_destroy(w);
 }
 
+static const char *switch_of(struct world *w, unsigned int host)
+{
+	const struct topology *t = w->topology;
+	struct fabric_port_info info;
+
+	fabric_port_info(w->hosts[host], &info);
+	for (uint32_t i = 0; i < t->count; i++)
+		if (strcmp(t->nodes[i].name, info.node) == 0)
+			return t->nodes[t->nodes[i].links[1].node].name;
+	return NULL;
+}
+
+/* So many that they are dropped in several steps, the switch on the way to them first. */
+static void who_is_about_to_be_dropped_is_not_asked(void **state)
+{
+	enum {
+		HOSTS = 200
+	};
+	struct asker last = { .q.answered = answered };
+	const struct subnet_port *port = NULL;
+	struct topology *t = NULL;
+	struct world *w;
+
+	assert_int_equal(topology_two_level(2, 1, HOSTS, 1, &t), 0);
+	w = world_up(t, 1);
+	fabric_power_set(w->fabric, switch_of(w, 2 * HOSTS - 1), false);
+	world_until(w, w->sms[0].outs > 1, 30 * SECOND);
+	for (unsigned int i = HOSTS; i < 2 * HOSTS && !port; i++)
+		port = subnet_port_by_guid(sm_subnet(w->sms[0].sm), world_guid(w, i));
+	assert_non_null(port);
+	assert_int_equal(
+		sm_ask(w->sms[0].sm, &last.q, port, SMP_NODE_DESCRIPTION, 0, NULL), 0);
+	world_run(w, 10 * TIMER_MS);
+	assert_int_equal(last.answers, 1);
+	assert_int_equal(last.error, -ECANCELED);
+	world_destroy(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -135,6 +173,7 @@ int main(void)
 		cmocka_unit_test(refusal_and_silence_are_told_apart),
 		cmocka_unit_test(either_side_may_go_first),
 		cmocka_unit_test(loss_leaves_no_question_open),
+		cmocka_unit_test(who_is_about_to_be_dropped_is_not_asked),
 	};
 
 	return harness_run(tests);
