@@ -85,12 +85,15 @@ static int post_all(struct engine_qp *qp, struct ibv_recv_wr *wr,
 		    struct ibv_recv_wr **bad_wr)
 {
 	const int state = qp_state(qp);
-	int r = check_state(qp, state);
+	const int refusal = check_state(qp, state);
+	int r = 0;
 
 	for (; wr; wr = wr->next) {
-		if (unlikely(!r && state == IBV_QPS_ERR))
+		if (unlikely(refusal))
+			r = refusal;
+		else if (unlikely(state == IBV_QPS_ERR))
 			r = post_to_failed(qp, wr);
-		else if (likely(!r))
+		else
 			r = rq_post(&qp->rq, qp->config.cap.max_recv_sge, wr);
 		if (unlikely(r)) {
 			*bad_wr = wr;

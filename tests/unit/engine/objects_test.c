@@ -57,10 +57,12 @@ static void a_list_of_receives_stops_at_the_bad_one(void **state)
 
 static void receives_follow_the_state(void **state)
 {
+	struct ibv_recv_wr *bad;
 	struct ibv_wc wc[8];
 
 	world_state(&qp, IBV_QPS_RESET);
 	assert_int_equal(world_post_recv(&qp, 1), EINVAL);
+	assert_int_equal(engine_qp_post_recv(qp.qp, NULL, &bad), 0); /* an empty list */
 	world_state(&qp, IBV_QPS_INIT);
 	assert_int_equal(world_post_recv(&qp, 3), 0);
 	world_state(&qp, IBV_QPS_ERR);
