@@ -926,6 +926,21 @@ static inline uint8_t *mr_translate(const struct engine *e, uint32_t pd, uint32_
 
 	return likely(mr) ? mr_memory(mr, addr, length) : NULL;
 }
+/* The same where it is mostly in the region of the one before, of which `last` is a copy:
+ * for one access alone, and zeroed when a region goes. */
+static inline uint8_t *mr_translate_near(const struct engine *e, struct mr *last,
+					 uint32_t pd, const struct ibv_sge *sge,
+					 uint64_t length, unsigned int access)
+{
+	if (unlikely(sge->lkey != last->lkey || pd != last->pd)) {
+		const struct mr *mr = mr_find(e, pd, sge->lkey, access);
+
+		if (!mr)
+			return NULL;
+		*last = *mr;
+	}
+	return mr_memory(last, sge->addr, length);
+}
 
 /* Counters have one writer each, the holder of a lock, so no locked addition is needed. */
 static inline void count_add(_Atomic uint64_t *counter, uint64_t n)

@@ -111,20 +111,6 @@ static __attribute__((noinline)) void run_prepare(struct run *run, const struct 
 	run->goes_on = true;
 }
 
-static inline uint8_t *run_memory(struct engine *e, struct run *run,
-				  const struct ibv_sge *sge, uint32_t bytes)
-{
-	const struct mr *mr;
-
-	if (unlikely(sge->lkey != run->region.lkey)) {
-		mr = mr_find(e, run->qp->receives_pd, sge->lkey, IBV_ACCESS_LOCAL_WRITE);
-		if (!mr)
-			return NULL;
-		run->region = *mr;
-	}
-	return mr_memory(&run->region, sge->addr, bytes);
-}
-
 /* Into the caller's array, in pieces as wide as they are read by most. */
 static inline void run_complete(const struct run *run, uint64_t wr_id, uint32_t bytes,
 				uint32_t imm)
@@ -182,7 +168,8 @@ static inline bool run_take(struct engine *e, struct sender *s,
 	if (unlikely(!entry || entry->num_sge != 1 || entry->sge[0].length < bytes ||
 		     !qp->config.recv_cq->direct_left))
 		return false;
-	to = run_memory(e, run, &entry->sge[0], bytes);
+	to = mr_translate_near(e, &run->region, qp->receives_pd, &entry->sge[0], bytes,
+			       IBV_ACCESS_LOCAL_WRITE);
 	if (unlikely(!to || !run_copy(s, slot, p, length, to)))
 		return false;
 	take_receive(qp);

@@ -393,22 +393,6 @@ static inline bool is_plain_group(const struct engine *e, struct engine_ah *ah)
 	       ah_is_true(e, ah) && check_port(e, ah) == DROP_NONE;
 }
 
-/* Mostly in the region of the one before. Null: not ours to send. */
-static inline const uint8_t *plain_memory(struct engine *e, uint32_t pd,
-					  const struct ibv_sge *sge)
-{
-	struct mr *region = &e->tx.region;
-	const struct mr *mr;
-
-	if (unlikely(sge->lkey != region->lkey || pd != region->pd)) {
-		mr = mr_find(e, pd, sge->lkey, 0);
-		if (!mr)
-			return NULL;
-		*region = *mr;
-	}
-	return mr_memory(region, sge->addr, sge->length);
-}
-
 /*
  * What nearly every request is: one piece of registered memory, to a group that has not
  * changed, with room in the log. False: nothing was done, and send_execute decides.
@@ -433,7 +417,7 @@ static inline bool send_plain(struct engine_qp *qp, const struct ibv_send_wr *wr
 		     tx_at_gate(&e->tx, tx_rest_of(sge->length)) || !sq_has_room(qp)))
 		return false;
 	d.length = sge->length;
-	d.from = plain_memory(e, qp->config.pd, sge);
+	d.from = mr_translate_near(e, &e->tx.region, qp->config.pd, sge, sge->length, 0);
 	if (unlikely(!d.from))
 		return false;
 	describe(&d, qp, wr, ah, &(struct target){ .generation = ah->generation });
